@@ -1,0 +1,47 @@
+"""Atomic writes and checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def atomic_path(target: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``target`` that replaces it only if the block succeeds.
+
+    A reader sees the whole old file or the whole new one, also after a kill or a full disk.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        part.chmod(0o644)  # mkstemp makes private files; results are for everybody
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write ``text`` as UTF-8 with Unix line ends, atomically."""
+    with atomic_path(target) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def write_json(target: Path, value: Any) -> None:
+    """Write ``value`` as indented JSON with keys in their given order, atomically."""
+    write_text(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def sha256(path: Path) -> str:
+    """Return the hexadecimal SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
