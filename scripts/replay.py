@@ -1,0 +1,62 @@
+"""Replay traces under one policy and write their rows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairway.command import run
+from fairway.errors import InputError
+from fairway.experiment import EVIDENCE_OF_BACKEND, Experiment, run_experiment
+from fairway.policies import policy_names
+from fairway.profile import load_profile, profile_names
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Replay the traces of one workload under one policy in virtual time; write one row a request, one a "
+        "hook, one a run.",
+        epilog=f"Policies: {', '.join(policy_names())} (klpm-<k> for any k). Shipped profiles: "
+        f"{', '.join(profile_names())}.",
+    )
+    parser.add_argument("--policy", required=True, help="name of a registered policy")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a policy parameter, such as fast_weight=8"
+    )
+    parser.add_argument("--traces", required=True, nargs="+", type=Path, help="Mooncake JSON lines, one file a seed")
+    parser.add_argument("--profile", required=True, help="a shipped profile's name, or a .toml or .json file")
+    parser.add_argument("--backend", default="sim", choices=sorted(EVIDENCE_OF_BACKEND), help="what runs the steps")
+    parser.add_argument("--cache-blocks", type=int, help="blocks of the cache; default: what the trace's header says")
+    parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
+    parser.add_argument("--max-num-seqs", type=int, default=256, help="requests running at once (default 256)")
+    parser.add_argument("--block-tokens", type=int, default=16, help="tokens a block (default 16)")
+    parser.add_argument("--out-dir", required=True, type=Path, help="folder of the Parquet files and their seal")
+    arguments = parser.parse_args()
+    experiment = Experiment(
+        policy=arguments.policy,
+        parameters=dict(_assignment(text) for text in arguments.set),
+        profile=load_profile(arguments.profile),
+        backend=arguments.backend,
+        budget_tokens=arguments.budget_tokens,
+        max_num_seqs=arguments.max_num_seqs,
+        block_tokens=arguments.block_tokens,
+        cache_blocks=arguments.cache_blocks,
+    )
+    for refusal in run_experiment(experiment, arguments.traces, arguments.out_dir):
+        print(f"refused: {refusal}", file=sys.stderr)
+    return 0
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise InputError(f"--set {text!r} is no KEY=VALUE", remedy="write it like --set fast_weight=8")
+    return key, yaml.safe_load(value)
+
+
+if __name__ == "__main__":
+    run(main)

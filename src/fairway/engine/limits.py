@@ -1,0 +1,23 @@
+"""What bounds an engine, under the names of vLLM's flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairway.errors import InputError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes of one engine instance."""
+
+    cache_blocks: int  # --num-gpu-blocks-override; one of them is the null block
+    budget_tokens: int = 2048  # --max-num-batched-tokens, of a step
+    max_num_seqs: int = 256  # --max-num-seqs, running at once
+    block_tokens: int = 16  # --block-size
+
+    def __post_init__(self) -> None:
+        for name, least in (("cache_blocks", 2), ("budget_tokens", 1), ("max_num_seqs", 1), ("block_tokens", 1)):
+            value = getattr(self, name)
+            if value < least:
+                raise InputError(f"{name} is {value}", remedy=f"give at least {least}")

@@ -1,0 +1,89 @@
+"""One policy over the traces of one workload: replay each, write all rows together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairway.engine import Limits
+from fairway.errors import InputError
+from fairway.files import sha256
+from fairway.policies import make_policy
+from fairway.profile import Profile
+from fairway.progress import Progress
+from fairway.recording import HookRecorder, Labels, concatenated, hook_columns, request_columns, run_columns
+from fairway.replay import replay
+from fairway.rows import Columns, write_rows
+from fairway.traces import Trace, read_trace
+
+EVIDENCE_OF_BACKEND = {"sim": "simulated"}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run on every trace. ``cache_blocks`` None takes the size that the trace's header carries."""
+
+    policy: str
+    profile: Profile
+    parameters: dict[str, Any] = field(default_factory=dict)
+    backend: str = "sim"
+    budget_tokens: int = 2048
+    max_num_seqs: int = 256
+    block_tokens: int = 16
+    cache_blocks: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.backend not in EVIDENCE_OF_BACKEND:
+            raise InputError(
+                f"unknown backend {self.backend!r}", remedy=f"choose from {', '.join(EVIDENCE_OF_BACKEND)}"
+            )
+        make_policy(self.policy, **self.parameters)  # an unknown one is refused before anything runs
+
+    def limits_for(self, trace: Trace, file: Path) -> Limits:
+        """Return the engine's sizes for one trace."""
+        cache_blocks = self.cache_blocks or trace.header.get("parameters", {}).get("cache_blocks")
+        if cache_blocks is None:
+            raise InputError("has no header that names cache_blocks", file=file, remedy="give --cache-blocks")
+        return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens)
+
+
+def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) -> list[str]:
+    """Replay every trace and write the rows of all to ``folder``; nothing is written if one of them fails.
+
+    Returns one message a refused request.
+    """
+    progress = Progress(experiment.policy)
+    tables: list[tuple[Columns, Columns, Columns]] = []
+    refusals = []
+    for index, file in enumerate(files):
+        trace = read_trace(file)
+        hooks = HookRecorder()
+        limits = experiment.limits_for(trace, file)
+        result = replay(
+            trace,
+            make_policy(experiment.policy, **experiment.parameters),
+            experiment.profile,
+            limits,
+            observe_hook=hooks,
+            progress=lambda done, count, index=index: progress.update((index + done / count) / len(files)),
+        )
+        labels = Labels.of(
+            trace,
+            policy=experiment.policy,
+            profile=experiment.profile,
+            backend=experiment.backend,
+            evidence=EVIDENCE_OF_BACKEND[experiment.backend],
+            trace_sha256=sha256(file),
+        )
+        tables.append(
+            (
+                request_columns(trace, result, labels),
+                hook_columns(hooks, labels),
+                run_columns(trace, result, labels, limits.cache_blocks),
+            )
+        )
+        refusals += [f"{file}: {message}" for message in result.refusals]
+    write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
+    return refusals

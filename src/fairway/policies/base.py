@@ -1,0 +1,85 @@
+"""The contract of a policy: what it sees, what it answers, what else it may ask an engine for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class QueueView:
+    """The waiting queue just before a step: one array per column, requests in order of (arrival, id).
+
+    Hits are those of this instant, before any running request is extended. A preempted request keeps its first arrival;
+    its ``n_tokens`` then includes what it had generated, since that is computed again.
+    """
+
+    now_ns: int
+    arrival_ns: Int64Array
+    n_tokens: Int64Array  # tokens to have in the cache before the next token comes out; the prompt's length
+    hit_tokens: Int64Array  # of these, a cached prefix right now
+    prefill_ns: Int64Array  # T(n, 0) of the prompt on an idle device
+    head_id: Int64Array  # equal for equal first 32 tokens
+    remaining_ns: Int64Array | None = None  # T(n, h); only for a policy that declares the column, since it costs
+
+    def __len__(self) -> int:
+        return len(self.arrival_ns)
+
+    @property
+    def uncached_tokens(self) -> Int64Array:
+        """``c = n - h``, the tokens that still have to be computed."""
+        return self.n_tokens - self.hit_tokens
+
+    @property
+    def wait_ns(self) -> Int64Array:
+        """How long each request has waited since its arrival."""
+        return self.now_ns - self.arrival_ns
+
+
+class Column(Enum):
+    """What a policy reads beyond arrivals and lengths, and what an engine therefore has to keep up to date."""
+
+    HIT_TOKENS = "hit_tokens"
+    REMAINING_NS = "remaining_ns"
+
+
+class Capability(Enum):
+    """What a policy asks of an engine beyond an order. An engine refuses, by name, what it does not support."""
+
+    ON_ARRIVAL = "on_arrival"
+    ON_ADMIT = "on_admit"
+    ON_STEP = "on_step"
+    VICTIM_RANK = "victim_rank"
+    RUNNING_CAP = "running_cap"
+
+
+class Policy(ABC):
+    """Orders the waiting queue before a step. One instance serves one engine: it may count what it was told."""
+
+    columns: ClassVar[frozenset[Column]] = frozenset({Column.HIT_TOKENS})
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    name: str = ""  # as registered; set by the registry
+
+    @abstractmethod
+    def order(self, view: QueueView) -> Iterator[int]:
+        """Yield positions of ``view``, first to run first, lazily and each at most once.
+
+        What is left out is not admitted in this step. Asking for an order changes nothing in the policy.
+        """
+
+    def on_arrival(self, request_id: int) -> None:
+        """Hear of a new request (capability ``ON_ARRIVAL``)."""
+
+    def on_admit(self, request_id: int) -> None:
+        """Hear of an admitted request (capability ``ON_ADMIT``)."""
+
+    def on_step(self, executed_tokens: int) -> None:
+        """Hear of a step's computed tokens (capability ``ON_STEP``)."""

@@ -1,0 +1,97 @@
+"""Policies by the names that the tables use."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from fairway.errors import InputError
+from fairway.policies.base import Policy
+
+ENTRY_POINT_GROUP = "fairway.policies"
+PolicyFactory = Callable[..., Policy]
+
+_FACTORIES: dict[str, PolicyFactory] = {}
+_FAMILIES: dict[str, _Family] = {}
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Policies whose name ends in a whole number, such as ``klpm-4``."""
+
+    factory: PolicyFactory
+    parameter: str
+    shown: tuple[int, ...]
+
+
+def register(name: str, factory: PolicyFactory) -> None:
+    """Register a policy class, or a function that returns a policy, under ``name``."""
+    _FACTORIES[name] = factory
+
+
+def register_family(prefix: str, factory: PolicyFactory, parameter: str, shown: tuple[int, ...]) -> None:
+    """Register ``<prefix>-<number>`` for every number; ``shown`` are those listed by `policy_names`."""
+    _FAMILIES[prefix] = _Family(factory, parameter, shown)
+
+
+def policy_names() -> list[str]:
+    """Return all names, those of outside packages included, sorted."""
+    families = [f"{prefix}-{number}" for prefix, family in _FAMILIES.items() for number in family.shown]
+    return sorted({*_FACTORIES, *families, *_outside()})
+
+
+def make_policy(name: str, **parameters: Any) -> Policy:
+    """Return a new policy of that name; ``parameters`` override those of the name.
+
+    Raises `InputError` for an unknown name (with the known ones) and for parameters that the policy refuses.
+    """
+    try:
+        policy = _factory(name)(**parameters)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"policy {name!r} refuses its parameters: {error}", remedy="correct or drop them") from error
+    if not isinstance(policy, Policy):
+        raise InputError(
+            f"policy {name!r} is a {type(policy).__name__}, which is no fairway.policies.Policy",
+            remedy="derive it from fairway.policies.Policy",
+        )
+    policy.name = name
+    return policy
+
+
+def _factory(name: str) -> PolicyFactory:
+    if name in _FACTORIES:
+        return _FACTORIES[name]
+    family = re.fullmatch(r"(?P<prefix>.+)-(?P<number>[0-9]{1,9})", name)
+    if family and family["prefix"] in _FAMILIES:
+        found, number = _FAMILIES[family["prefix"]], int(family["number"])
+        return lambda **parameters: found.factory(**{found.parameter: number, **parameters})
+    if name in _outside():
+        return _load(_outside()[name])
+    known = policy_names()
+    near = difflib.get_close_matches(name, known, n=1)
+    raise InputError(
+        f"unknown policy {name!r}",
+        remedy=(f"did you mean {near[0]!r}? " if near else "") + f"known policies: {', '.join(known)}",
+    )
+
+
+@cache
+def _outside() -> dict[str, EntryPoint]:
+    """Policies of installed packages, by entry point; a name of ours cannot be taken over."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _load(point: EntryPoint) -> PolicyFactory:
+    try:
+        factory: PolicyFactory = point.load()
+    except Exception as error:  # whatever an outside module raises on import is its package's fault, said so
+        raise InputError(
+            f"policy {point.name!r} cannot be loaded from {point.value!r}: {error}",
+            remedy="mend or uninstall the package that provides it",
+        ) from error
+    return factory

@@ -1,0 +1,188 @@
+"""Reads a profile from its TOML or JSON file, or a shipped one by name."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fairway.errors import InputError
+from fairway.profile.step_time import (
+    Attention,
+    AttentionFit,
+    AttentionTable,
+    Linear,
+    LinearFit,
+    LinearTable,
+    LongContextFit,
+    Profile,
+)
+
+FORMAT = 1
+EVIDENCE = ("modelled", "measured")
+_SHIPPED = resources.files("fairway.profile") / "data"
+
+
+def profile_names() -> list[str]:
+    """Return the names of the shipped profiles, sorted."""
+    return sorted(entry.name.removesuffix(".toml") for entry in _SHIPPED.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_profile(source: Path | str) -> Profile:
+    """Return the profile in a ``.toml`` or ``.json`` file, or the shipped one of that name.
+
+    Raises `InputError` for an unknown name, a broken file, and values that are missing, negative, falling or not
+    finite.
+    """
+    return profile_from(read_document(source), str(source))
+
+
+def read_document(source: Path | str) -> Mapping[str, Any]:
+    """Return the parsed profile file, unchecked."""
+    path = Path(source)
+    if path.suffix not in {".toml", ".json"}:
+        if str(source) not in profile_names():
+            raise InputError(
+                f"unknown profile {str(source)!r}",
+                remedy=f"give a .toml or .json file or one of {', '.join(profile_names())}",
+            )
+        return tomllib.loads((_SHIPPED / f"{source}.toml").read_text(encoding="utf-8"))
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path, remedy="check the path") from error
+    except ValueError as error:  # bad UTF-8, TOML or JSON
+        raise InputError(f"is no valid {path.suffix[1:]}: {error}", file=path, remedy="mend or restore it") from error
+    if not isinstance(document, dict):
+        raise InputError("holds no table of keys", file=path, remedy="mend or restore it")
+    return document
+
+
+def profile_from(document: Mapping[str, Any], file: str) -> Profile:
+    """Check a parsed profile and build it; ``file`` is for messages."""
+    fields = _Fields(document, file)
+    if fields.get("format") != FORMAT:
+        fields.fail("format", f"must be {FORMAT}")
+    evidence = fields.text("evidence")
+    if evidence not in EVIDENCE:
+        fields.fail("evidence", f"must be one of {', '.join(EVIDENCE)}")
+    efficiency = fields.number("efficiency", above=0.0)
+    linear, attention = fields.table("linear"), fields.table("attention")
+    return Profile(
+        name=fields.text("name"),
+        device=fields.text("device"),
+        model=fields.text("model"),
+        evidence=evidence,
+        source=fields.text("source"),
+        efficiency=efficiency,
+        linear=Linear(_linear_fit(linear.table("fit")), _linear_table(linear)),
+        attention=Attention(_attention_fit(attention.table("fit")), _attention_table(attention)),
+    )
+
+
+def _linear_fit(fields: _Fields) -> LinearFit:
+    return LinearFit(
+        fields.number("floor_ms", above=0.0), fields.number("constant_ms"), fields.number("per_token_ms")
+    )
+
+
+def _attention_fit(fields: _Fields) -> AttentionFit:
+    long = fields.table("long") if "long" in fields.values else None
+    return AttentionFit(
+        fields.number("floor_ms"),
+        fields.number("constant_ms"),
+        fields.number("per_context_token_ms"),
+        None
+        if long is None
+        else LongContextFit(
+            int(long.number("above_product")),
+            long.number("per_new_token_ms"),
+            long.number("per_context_token_ms"),
+            long.number("per_product_ms"),
+        ),
+    )
+
+
+def _linear_table(fields: _Fields) -> LinearTable | None:
+    if "table" not in fields.values:
+        return None
+    table = fields.table("table")
+    tokens = table.axis("tokens")
+    return LinearTable(tokens, table.row("ms", table.get("ms"), len(tokens), above=0.0))
+
+
+def _attention_table(fields: _Fields) -> AttentionTable | None:
+    if "table" not in fields.values:
+        return None
+    table = fields.table("table")
+    new_tokens, prefix_tokens = table.axis("new_tokens"), table.axis("prefix_tokens")
+    rows = table.get("ms")
+    if not isinstance(rows, list) or len(rows) != len(new_tokens):
+        table.fail("ms", f"must have one row for each of the {len(new_tokens)} new_tokens")
+    grid = tuple(table.row(f"ms[{index}]", row, len(prefix_tokens)) for index, row in enumerate(rows))
+    for index, (low, high) in enumerate(itertools.pairwise(grid)):
+        if any(after < before for before, after in zip(low, high, strict=True)):
+            table.fail(f"ms[{index + 1}]", "falls below the row before it")
+    return AttentionTable(new_tokens, prefix_tokens, grid)
+
+
+class _Fields:
+    """Typed access to one table of a profile file; every complaint names file and key."""
+
+    def __init__(self, values: Mapping[str, Any], file: str, prefix: str = "") -> None:
+        self.values = values
+        self._file = file
+        self._prefix = prefix
+
+    def fail(self, key: str, problem: str) -> NoReturn:
+        raise InputError(f"{self._prefix}{key} {problem}", file=self._file, remedy="mend the profile")
+
+    def get(self, key: str) -> Any:
+        if key not in self.values:
+            self.fail(key, "is missing")
+        return self.values[key]
+
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        if not isinstance(value, str) or not value:
+            self.fail(key, "must be a text")
+        return str(value)
+
+    def table(self, key: str) -> _Fields:
+        value = self.get(key)
+        if not isinstance(value, dict):
+            self.fail(key, "must be a table")
+        return _Fields(value, self._file, f"{self._prefix}{key}.")
+
+    def number(self, key: str, above: float | None = None) -> float:
+        return self._number(key, self.get(key), above)
+
+    def axis(self, key: str) -> tuple[int, ...]:
+        values = self.get(key)
+        if not isinstance(values, list) or not values or not all(type(value) is int for value in values):
+            self.fail(key, "must be a list of whole numbers")
+        if values[0] < 0 or any(after <= before for before, after in itertools.pairwise(values)):
+            self.fail(key, "must rise from 0 or more")
+        return tuple(values)
+
+    def row(self, key: str, values: Any, length: int, above: float | None = None) -> tuple[float, ...]:
+        if not isinstance(values, list) or len(values) != length:
+            self.fail(key, f"must be a list of {length} numbers")
+        row = tuple(self._number(f"{key}[{index}]", value, above) for index, value in enumerate(values))
+        for index, (before, after) in enumerate(itertools.pairwise(row)):
+            if after < before:
+                self.fail(f"{key}[{index + 1}]", f"falls from {before} to {after}; times must not fall with tokens")
+        return row
+
+    def _number(self, key: str, value: Any, above: float | None) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            self.fail(key, f"must be a finite number, not {value!r}")
+        if value < 0 or (above is not None and value <= above):
+            self.fail(key, f"must be {'above' if above is not None else 'at least'} {above or 0}, not {value!r}")
+        return float(value)

@@ -1,0 +1,32 @@
+"""Progress of long work on standard error: how far, how long so far, about how long still."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+SECONDS_BETWEEN_LINES = 2.0
+
+
+class Progress:
+    """Says at most every two seconds how much of the work is done."""
+
+    def __init__(
+        self, label: str, stream: TextIO = sys.stderr, clock_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._label = label
+        self._stream = stream
+        self._clock_s = clock_s
+        self._began_s = self._said_s = clock_s()
+
+    def update(self, share: float) -> None:
+        """Take note that ``share`` (0 to 1) of the work is done."""
+        now_s = self._clock_s()
+        if now_s - self._said_s < SECONDS_BETWEEN_LINES or share <= 0:
+            return
+        self._said_s = now_s
+        spent_s = now_s - self._began_s
+        left_s = spent_s * (1 - share) / share
+        print(f"{self._label}: {share:.0%} after {spent_s:.0f} s, about {left_s:.0f} s left", file=self._stream)

@@ -1,0 +1,107 @@
+"""Profile files: what is refused, and that nothing slips through."""
+
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairway.errors import InputError
+from fairway.profile import load_profile, profile_names, read_document
+from fairway.profile.preview import prefill_preview
+from fairway.profile.reader import profile_from
+
+GOOD = {
+    "format": 1,
+    "name": "n",
+    "device": "d",
+    "model": "m",
+    "evidence": "measured",
+    "source": "s",
+    "efficiency": 1.0,
+    "linear": {
+        "fit": {"floor_ms": 1.0, "constant_ms": 1.0, "per_token_ms": 1.0},
+        "table": {"tokens": [1, 2], "ms": [1.0, 2.0]},
+    },
+    "attention": {
+        "fit": {"floor_ms": 1.0, "constant_ms": 1.0, "per_context_token_ms": 1.0},
+        "table": {"new_tokens": [1, 2], "prefix_tokens": [0], "ms": [[1.0], [2.0]]},
+    },
+}
+
+
+def changed(path, value):
+    document = copy.deepcopy(GOOD)
+    *parents, last = path.split(".")
+    table = document
+    for key in parents:
+        table = table[key]
+    if value is None:
+        del table[last]
+    else:
+        table[last] = value
+    return document
+
+
+def test_the_good_document_is_good():
+    assert profile_from(GOOD, "f").evidence == "measured"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("format", 2, "format must be 1"),
+        ("name", None, "name is missing"),
+        ("name", "", "name must be a text"),
+        ("evidence", "guessed", "evidence must be one of"),
+        ("efficiency", 0, "efficiency must be above"),
+        ("linear", 3, "linear must be a table"),
+        ("linear.fit.per_token_ms", float("nan"), "linear.fit.per_token_ms must be a finite number"),
+        ("linear.fit.per_token_ms", -1.0, "must be at least"),
+        ("linear.fit.floor_ms", 0.0, "must be above"),
+        ("linear.fit.constant_ms", True, "must be a finite number"),
+        ("linear.table.ms", [1.0, float("nan")], r"linear.table.ms\[1\] must be a finite number"),
+        ("linear.table.ms", [2.0, 1.0], r"linear.table.ms\[1\] falls from 2.0 to 1.0"),
+        ("linear.table.ms", [1.0], "must be a list of 2 numbers"),
+        ("linear.table.tokens", [2, 1], "must rise"),
+        ("linear.table.tokens", [1.5, 2], "whole numbers"),
+        ("attention.table.ms", [[1.0]], "one row for each of the 2"),
+        ("attention.table.ms", [[2.0], [1.0]], "falls below the row before"),
+    ],
+)
+def test_a_wrong_value_is_named(path, value, message):
+    with pytest.raises(InputError, match=message) as error:
+        profile_from(changed(path, value), "some.toml")
+    assert error.value.file == "some.toml"
+
+
+def test_an_unknown_profile_lists_the_shipped_ones():
+    with pytest.raises(InputError, match="unknown profile 'a100'.*a6000-llama-3.1-8b-modelled"):
+        load_profile("a100")
+
+
+@pytest.mark.parametrize("name", ["p.toml", "p.json"])
+def test_a_missing_file_is_named(name, tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        load_profile(tmp_path / name)
+
+
+@given(st.binary(max_size=200), st.sampled_from(["p.toml", "p.json"]))
+def test_any_bytes_give_a_profile_or_one_error(tmp_path_factory, content, name):
+    path = tmp_path_factory.mktemp("profile") / name
+    path.write_bytes(content)
+    with pytest.raises(InputError):
+        load_profile(path)
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_a_profile_survives_json(name, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(read_document(name)), encoding="utf-8")
+    assert load_profile(path) == load_profile(name)
+
+
+def test_the_preview_is_of_this_profile():
+    profile = load_profile("a6000-llama-3.1-8b-modelled")
+    assert prefill_preview(profile, 2048)[0]["prefill_s"] == profile.prefill_ns(300, 0, 2048) / 1e9
