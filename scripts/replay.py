@@ -18,8 +18,8 @@ from fairway.profile import load_profile, profile_names
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Replay the traces of one workload under one policy in virtual time; write one row a request, one a "
-        "hook, one a run.",
+        description="Replay the traces of one workload under one policy in virtual time; write one row a request, one "
+        "a hook, one a run.",
         epilog=f"Policies: {', '.join(policy_names())} (klpm-<k> for any k). Shipped profiles: "
         f"{', '.join(profile_names())}.",
     )

@@ -51,9 +51,7 @@ def run(some_trace, policy="fcfs", cache_blocks=4000, profile=PROFILE, **limits)
 
 
 def test_a_partial_block_repeated_does_not_count_as_a_full_one():
-    rows = trace(
-        (0, 546, [499, 500]), (60_000, 546, [499, 500]), (120_000, 1000, [499, 501]), block_tokens=512
-    )
+    rows = trace((0, 546, [499, 500]), (60_000, 546, [499, 500]), (120_000, 1000, [499, 501]), block_tokens=512)
     assert run(rows).hit_tokens.tolist() == [0, 544, 512]
     assert run(rows, block_tokens=512).hit_tokens.tolist() == [0, 512, 512]
 

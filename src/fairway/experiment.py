@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
             experiment.profile,
             limits,
             observe_hook=hooks,
-            progress=lambda done, count, index=index: progress.update((index + done / count) / len(files)),
+            progress=partial(_report, progress, index, len(files)),
         )
         labels = Labels.of(
             trace,
@@ -87,3 +88,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         refusals += [f"{file}: {message}" for message in result.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
     return refusals
+
+
+def _report(progress: Progress, traces_done: int, traces: int, requests_done: int, requests: int) -> None:
+    progress.update((traces_done + requests_done / requests) / traces)

@@ -16,6 +16,11 @@ from fairway.rows import SERVED, UNSERVABLE, order_statistic
 from fairway.traces import Trace
 
 FEWEST_TO_CORRELATE = 5  # below that a rank correlation says nothing
+_HOOK_COLUMNS = (
+    *("step", "now_ns", "waiting"),
+    *(f"uncached_{name}" for name in ("min", "p5", "p50", "p95", "max")),
+    *("arrival_correlation", "lpm_correlation"),
+)
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,7 @@ class HookRecorder:
 
     def columns(self) -> dict[str, list[Any]]:
         """Return what was recorded, by column."""
-        names = ("step", "now_ns", "waiting")
-        names += tuple(f"uncached_{name}" for name in ("min", "p5", "p50", "p95", "max"))
-        names += ("arrival_correlation", "lpm_correlation")
-        return {name: [row[index] for row in self._rows] for index, name in enumerate(names)}
+        return {name: [row[index] for row in self._rows] for index, name in enumerate(_HOOK_COLUMNS)}
 
 
 def _correlations(view: QueueView, policy: Policy) -> tuple[float | None, float | None]:

@@ -77,7 +77,7 @@ def test_a_wrong_value_is_named(path, value, message):
 
 
 def test_an_unknown_profile_lists_the_shipped_ones():
-    with pytest.raises(InputError, match="unknown profile 'a100'.*a6000-llama-3.1-8b-modelled"):
+    with pytest.raises(InputError, match=r"unknown profile 'a100'.*a6000-llama-3\.1-8b-modelled"):
         load_profile("a100")
 
 

@@ -43,7 +43,7 @@ def overtaking(policy: Policy, view: QueueView) -> Overtaking:
 def random_queue(rng: np.random.Generator) -> QueueView:
     """Return a queue of 1 to 40 requests whose sizes, hits and waits spread over several orders of magnitude."""
     count = int(rng.integers(1, MOST_WAITING + 1))
-    uncached = rng.integers(0, rng.choice(SCALES, count) + 1)  # 0 too: the engine never asks that, the score must bear it
+    uncached = rng.integers(0, rng.choice(SCALES, count) + 1)  # 0 too: no engine shows that, yet it must not break
     hit_tokens = rng.integers(0, 1024, count) * 16 * rng.integers(0, 2, count)
     now_ns = 100 * NS_PER_S
     arrival_ns = np.sort(rng.integers(0, now_ns + 1, count))

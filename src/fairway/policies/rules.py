@@ -128,9 +128,7 @@ class TwoLanes(Rule):
 class _Lane:
     """One lane's state within a step: its head and its ledger."""
 
-    def __init__(
-        self, positions: Iterator[int], taken: set[int], work: npt.NDArray[np.int64], weight: float
-    ) -> None:
+    def __init__(self, positions: Iterator[int], taken: set[int], work: npt.NDArray[np.int64], weight: float) -> None:
         self._positions = _untaken(positions, taken)
         self._work = work
         self._weight = weight

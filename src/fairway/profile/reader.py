@@ -87,9 +87,7 @@ def profile_from(document: Mapping[str, Any], file: str) -> Profile:
 
 
 def _linear_fit(fields: _Fields) -> LinearFit:
-    return LinearFit(
-        fields.number("floor_ms", above=0.0), fields.number("constant_ms"), fields.number("per_token_ms")
-    )
+    return LinearFit(fields.number("floor_ms", above=0.0), fields.number("constant_ms"), fields.number("per_token_ms"))
 
 
 def _attention_fit(fields: _Fields) -> AttentionFit:

@@ -191,7 +191,7 @@ class Profile:
         return sum(new for new, context in listed if self.attention.extrapolates(new, context))
 
     def prefill_ns(self, n_tokens: int, hit_tokens: int, budget_tokens: int) -> int:
-        """Return ``T(n, h)``: ``n_tokens`` alone on the device, ``hit_tokens`` of them cached, in chunks of the budget."""
+        """Return ``T(n, h)``: a prompt alone on the device, ``hit_tokens`` of it cached, in chunks of the budget."""
         total_ns, context_tokens = 0, hit_tokens
         while context_tokens < n_tokens:
             new_tokens = min(budget_tokens, n_tokens - context_tokens)

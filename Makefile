@@ -1,0 +1,53 @@
+# `make help` lists the targets. Paths are relative and tools run as `python -m`, so the folder may have any name.
+
+PYTHON ?= python3
+CONFIG ?= config/quick.yaml
+CORES ?= all
+
+VENV_PYTHON := .venv/bin/python
+RUN_STAMP := .venv/.installed-run
+DEV_STAMP := .venv/.installed-dev
+COMPILE := $(VENV_PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test test-all bench lock clean
+
+help: ## Show this list.
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+reproduce: $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
+	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
+	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
+	@echo "Figures: figures/*.{pdf,svg}. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+
+test: $(DEV_STAMP) ## Run the tests and the linters, without the slow tests.
+	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup -m "not slow"
+
+test-all: $(DEV_STAMP) ## Run all tests and the linters.
+	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup
+
+bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
+	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py
+
+lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml.
+	$(COMPILE) --upgrade --extra workflow --output-file requirements/run.lock pyproject.toml
+	$(COMPILE) --upgrade --extra dev --constraints requirements/run.lock --output-file requirements/dev.lock pyproject.toml
+
+clean: ## Remove what the workflow and the tools made, except the environment .venv.
+	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.pdf figures/*.svg .snakemake
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
+
+$(RUN_STAMP): requirements/run.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'error: Python 3.11 or newer is needed. Remedy: make PYTHON=/path/to/python3.11 ...' >&2; exit 2; }
+	@echo "Setting up .venv from $< (once, a minute or two)"
+	$(PYTHON) -m venv --clear .venv
+	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
+	@echo "Adding the tools of development from $< (once)"
+	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@

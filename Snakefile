@@ -1,0 +1,46 @@
+"""The whole way from a corpus to answered claims: `snakemake --cores 1` does everything."""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+DEFAULT_CONFIG = f"{workflow.basedir}/config/quick.yaml"
+
+
+# Values of --configfile and --config override this one key by key.
+configfile: DEFAULT_CONFIG
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/traces.smk"
+include: "workflow/rules/profile.smk"
+include: "workflow/rules/replay.smk"
+include: "workflow/rules/analysis.smk"
+
+
+onstart:
+    claim_folder()
+
+
+# Every result is asked for by name, not only the last ones, so that each one that is deleted is made again. And with no
+# output (nor benchmark, which counts as one) the rule runs each time: every run ends with the claims, and with status 1
+# if a result was edited.
+rule all:
+    input:
+        CORPUS,
+        PROFILE,
+        CALIBRATIONS,
+        TRACES,
+        ROW_FILES,
+        rules.check_exact.output,
+        rules.tabulate_metrics.output,
+        rules.answer_claims.output,
+        figures(),
+        claims=rules.answer_claims.output.json,
+    log:
+        "logs/show_claims.log",
+    conda:
+        "envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} 2>&1 | tee {log:q}'

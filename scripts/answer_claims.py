@@ -1,0 +1,68 @@
+"""Answer the claims of the paper from the rows of replays."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fairway.analysis.bootstrap import Resampling
+from fairway.analysis.claims import read_claims
+from fairway.analysis.claims_table import claims_document, is_sound, terminal, write_claims
+from fairway.analysis.inputs import Expected, gather
+from fairway.analysis.verdicts import answer_claims
+from fairway.command import run
+
+
+def parse() -> argparse.Namespace:
+    """Describe and read the command line."""
+    parser = argparse.ArgumentParser(
+        description="Decide every claim of the claims file and write claims.csv, claims.md and claims.json. "
+        "Exit status 1 if a result was edited after it was written or is missing; the tables say which and are written "
+        "all the same."
+    )
+    parser.add_argument(
+        "--rows-root", type=Path, required=True, help="folder of the rows, <workload>/<policy> below it"
+    )
+    parser.add_argument("--workloads", nargs="+", required=True, help="workloads that should have results")
+    parser.add_argument(
+        "--policies", nargs="+", required=True, help="policies that should have results on each of them"
+    )
+    parser.add_argument("--seeds-expected", type=int, required=True, help="seeds that each result should have")
+    parser.add_argument("--exact", type=Path, required=True, help="outcomes of the exact checks (JSON)")
+    parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML)")
+    parser.add_argument(
+        "--resamples", type=int, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
+    )
+    parser.add_argument("--bootstrap-seed", type=int, default=1, help="seed of the bootstrap (default: %(default)s)")
+    parser.add_argument("--out-dir", type=Path, required=True, help="folder for the three tables")
+    parser.add_argument(
+        "--status-later",
+        action="store_true",
+        help="exit with status 0 also where a result is edited or missing, and leave that to show_claims.py",
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse()
+    resampling = Resampling(arguments.resamples, arguments.bootstrap_seed)
+    expected = Expected(
+        arguments.rows_root,
+        tuple(arguments.workloads),
+        tuple(arguments.policies),
+        arguments.seeds_expected,
+        arguments.exact,
+    )
+    claims = read_claims(arguments.claims)
+    inputs = gather(expected)
+    answers = answer_claims(claims, inputs, resampling)
+    document = claims_document(answers, inputs, expected, arguments.claims, resampling)
+    write_claims(arguments.out_dir, document)
+    if arguments.status_later or is_sound(document):
+        return 0
+    print(terminal(document, arguments.out_dir))
+    return 1
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,35 @@
+"""Build a calibrated workload's trace."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fairway.calibration import build_trace, read_calibration
+from fairway.command import run
+from fairway.traces import write_trace
+from fairway.traces.corpus import read_corpus
+from fairway.traces.description import describe_trace
+from fairway.traces.workload import load_workload
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Build the trace that a calibration ended on, in Mooncake's format, with a header file beside it "
+        "(X.header.json for X.jsonl)."
+    )
+    parser.add_argument("--workload", required=True, type=Path, help="workload file (YAML)")
+    parser.add_argument("--corpus", required=True, type=Path, help="corpus file (JSON)")
+    parser.add_argument("--calibration", required=True, type=Path, help="calibration file (JSON)")
+    parser.add_argument("--out", required=True, type=Path, help="JSON-lines file to write")
+    arguments = parser.parse_args()
+    trace = build_trace(
+        load_workload(arguments.workload), read_corpus(arguments.corpus), read_calibration(arguments.calibration)
+    )
+    write_trace(trace, arguments.out)
+    print(f"{arguments.out}: {describe_trace(trace)}")
+    return 0
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,36 @@
+"""Draw the spike timeline."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fairway.analysis.figures import spike_timeline
+from fairway.command import run
+
+
+def parse() -> argparse.Namespace:
+    """Describe and read the command line."""
+    parser = argparse.ArgumentParser(
+        description="Draw arrivals, median and p99 TTFT over time, one line per policy, with the spike shaded."
+    )
+    parser.add_argument(
+        "--rows-root", type=Path, required=True, help="folder of the rows, <workload>/<policy> below it"
+    )
+    parser.add_argument("--workload", required=True, help="workload to draw")
+    parser.add_argument("--policies", nargs="+", required=True, help="policies to draw, one line each")
+    parser.add_argument("--out-pdf", type=Path, required=True, help="the PDF to write")
+    parser.add_argument("--out-svg", type=Path, required=True, help="the SVG to write")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse()
+    spike_timeline.plot(
+        arguments.rows_root, arguments.workload, arguments.policies, arguments.out_pdf, arguments.out_svg
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    run(main)

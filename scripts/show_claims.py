@@ -1,0 +1,29 @@
+"""Print the claims table to the terminal."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fairway.analysis.claims_table import is_sound, read_document, terminal
+from fairway.command import run
+
+
+def parse() -> argparse.Namespace:
+    """Describe and read the command line."""
+    parser = argparse.ArgumentParser(
+        description="Print the claims table. Exit status 1 if a result it rests on was edited or is missing."
+    )
+    parser.add_argument("--claims", type=Path, required=True, help="claims.json as answer_claims.py wrote it")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse()
+    document = read_document(arguments.claims)
+    print(terminal(document, arguments.claims.parent))
+    return 0 if is_sound(document) else 1
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,1 @@
+"""From rows to metrics, claims, tables and figures; knows nothing of engines."""

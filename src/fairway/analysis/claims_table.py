@@ -1,0 +1,236 @@
+"""The claims table as a document (JSON), as lines (CSV) and for readers (Markdown, terminal)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairway.analysis import markdown, wording
+from fairway.analysis.bootstrap import Resampling
+from fairway.analysis.inputs import Expected, Inputs
+from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, VERDICTS, Answer, Edit
+from fairway.errors import InputError
+from fairway.files import sha256, write_json, write_text
+
+Document = Mapping[str, Any]
+
+_WIDTH = 120
+_MOST_MOVES = 3  # moved numbers that a line names; the JSON has all
+_REMEDY = "run scripts/answer_claims.py again"
+
+
+def claims_document(
+    answers: Sequence[Answer], inputs: Inputs, expected: Expected, claims_path: Path, resampling: Resampling
+) -> Document:
+    """Put answers and what they rest on into one JSON-ready document."""
+    results = [inputs.results[key] for key in sorted(inputs.results)]
+    edits = [Edit("/".join(key), check.edited, check.moved) for key, check in sorted(inputs.edits.items())]
+    absent = [inputs.absent[key] for key in sorted(inputs.absent)]
+    counts = Counter(answer.verdict for answer in answers)
+    return {
+        "claims_sha256": sha256(claims_path),
+        "resampling": dataclasses.asdict(resampling),
+        "seeds": expected.seeds,
+        "workloads": list(expected.workloads),
+        "policies": list(expected.policies),
+        "evidence": sorted({result.evidence for result in results}),
+        "profiles": sorted({f"{result.profile} ({result.profile_evidence})" for result in results}),
+        "corpora": sorted({result.corpus for result in results}),
+        "edited": [dataclasses.asdict(edit) for edit in edits],
+        "missing": [*absent, *([inputs.exact_absent] if inputs.exact_absent else [])],
+        "verdicts": {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]},
+        "claims": [dataclasses.asdict(answer) for answer in answers],
+    }
+
+
+def write_claims(folder: Path, document: Document) -> None:
+    """Write ``claims.json``, ``claims.csv`` and ``claims.md``."""
+    write_json(folder / "claims.json", document)
+    write_text(folder / "claims.csv", _csv(document))
+    write_text(folder / "claims.md", claims_markdown(document))
+
+
+def read_document(path: Path) -> Document:
+    """Read ``claims.json``; InputError if it is missing or not such a document."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError("no such file", remedy=_REMEDY, file=path) from error
+    except ValueError as error:
+        raise InputError("not JSON", remedy=_REMEDY, file=path) from error
+    if not isinstance(document, dict) or not {"claims", "edited", "missing", "verdicts"} <= document.keys():
+        raise InputError("not a claims table", remedy=_REMEDY, file=path)
+    return document
+
+
+def is_sound(document: Document) -> bool:
+    """Say whether every expected result was there and as it was written."""
+    return not document["edited"] and not document["missing"]
+
+
+def claims_markdown(document: Document) -> str:
+    """The page: head, table, and every check with its values."""
+    return "\n\n".join([*_head(document), readers_table(document), "### Checks", _checks(document)]) + "\n"
+
+
+def readers_table(document: Document) -> str:
+    """The table alone, as the README shows it."""
+    return markdown.table(
+        ("Claim", "Paper", "Here", "Verdict", "Evidence"),
+        (
+            (
+                f"{claim['says']} (`{claim['id']}`)",
+                wording.paper(claim["paper"]) or "-",
+                _here(claim) or "-",
+                _verdict(claim),
+                _evidence(claim),
+            )
+            for claim in document["claims"]
+        ),
+    )
+
+
+def terminal(document: Document, folder: Path) -> str:
+    """The table for a terminal of 120 columns; ``folder`` is where its files lie."""
+    lines = [line for paragraph in _head(document) for line in textwrap.wrap(paragraph, _WIDTH)]
+    lines.append("")
+    ids = max(len(claim["id"]) for claim in document["claims"])
+    for claim in document["claims"]:
+        text = f"{claim['id']:<{ids}}  {_verdict(claim)}. {_here(claim)}".rstrip(". ")
+        lines += textwrap.wrap(text, _WIDTH, subsequent_indent=" " * (ids + 2), break_on_hyphens=False)
+    lines += ["", f"Tables: {folder}/claims.md, claims.csv, claims.json"]
+    return "\n".join(lines)
+
+
+def _head(document: Document) -> list[str]:
+    counts = ", ".join(f"{verdict}: {n}" for verdict, n in document["verdicts"].items())
+    rests = [
+        f"{document['seeds']} seeds",
+        f"step times: {', '.join(document['profiles']) or 'none'}",
+        f"corpus: {', '.join(document['corpora']) or 'none'}",
+        f"{document['resampling']['resamples']:,} resamples of seeds, {document['resampling']['confidence_percent']}%",
+    ]
+    head = [f"{len(document['claims'])} claims. {counts[0].upper()}{counts[1:]}.", f"Rests on {'; '.join(rests)}."]
+    if document["seeds"] < FULL_SEEDS:
+        head.append(f"Every simulated verdict is indicative: fewer than {FULL_SEEDS} seeds.")
+    head.append(f"Checks: SHA-256 of the claims file {document['claims_sha256']}.")
+    head += [f"EDITED after it was written: {_edit(edit)}." for edit in document["edited"]]
+    head += [f"MISSING: {name}." for name in document["missing"]]
+    return head
+
+
+def _edit(edit: Mapping[str, Any]) -> str:
+    # What readers of a claim look for first is how latencies moved.
+    moves = sorted(edit["moved"], key=lambda move: "ttft" not in move["name"])
+    words = [wording.moved(move["name"], move["old"], move["new"]) for move in moves[:_MOST_MOVES]]
+    if len(moves) > _MOST_MOVES:
+        words.append(f"{len(moves) - _MOST_MOVES} more")
+    return f"{', '.join(edit['files'])} of {edit['result']} ({'; '.join(words) or 'no summed number moved'})"
+
+
+def _here(claim: Mapping[str, Any]) -> str:
+    parts = [*_figures(claim), *_partial(claim)]
+    if claim["detail"]:
+        parts.append(claim["detail"])
+    if claim["missing"]:
+        parts.append(f"needs {wording.needs(claim['missing'])}")
+    parts += [f"missing: {name}" for name in claim["absent"]]
+    parts += [f"edited: {_edit(edit)}" for edit in claim["edits"]]
+    return "; ".join(parts)
+
+
+def _figures(claim: Mapping[str, Any]) -> list[str]:
+    by_name: dict[str, list[float]] = {}
+    for figure in claim["figures"]:
+        by_name.setdefault(figure["name"], []).append(figure["point"])
+    return [wording.figure(name, values) for name, values in by_name.items()]
+
+
+def _partial(claim: Mapping[str, Any]) -> list[str]:
+    """What the checks that can be evaluated say of a claim that as a whole cannot be asked."""
+    if claim["verdict"] != CANNOT_BE_ASKED:
+        return []
+    asked = [check["point"] for check in claim["checks"] if check["point"] is not None]
+    return [f"true so far: {sum(asked)} of {len(asked)} checks"] if asked else []
+
+
+def _verdict(claim: Mapping[str, Any]) -> str:
+    marks = ["indicative"] if claim["indicative"] and claim["verdict"] != CANNOT_BE_ASKED else []
+    marks += ["edited"] if claim["edits"] else []
+    return f"{claim['verdict']} ({', '.join(marks)})" if marks else str(claim["verdict"])
+
+
+def _evidence(claim: Mapping[str, Any]) -> str:
+    parts = [claim["evidence"]]
+    if claim["seeds"]:
+        parts.append(f"{claim['requests']:,} requests, {claim['seeds']} seeds")
+    if claim["cases"]:
+        parts.append(f"{claim['cases']:,} cases")
+    return ", ".join(parts)
+
+
+def _checks(document: Document) -> str:
+    return markdown.table(
+        ("Claim", "Check", "On", "Values", "True in"),
+        [line for claim in document["claims"] for line in _claim_checks(claim)],
+    )
+
+
+def _claim_checks(claim: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """One line per check and workload that can be asked; one for all workloads where a check cannot."""
+    for check, outcomes in groupby(claim["checks"], key=lambda outcome: str(outcome["check"])):
+        text = (f"`{claim['id']}`", f"`{' '.join(check.split())}`")
+        unasked = []
+        for outcome in outcomes:
+            if outcome["share"] is None:
+                unasked.append(outcome["workload"])
+            else:
+                yield (*text, outcome["workload"] or "-", _sides(outcome), f"{100 * outcome['share']:.1f}%")
+        if unasked:
+            yield (*text, wording.names(unasked, "workloads") or "-", "-", "not asked")
+
+
+def _sides(check: Mapping[str, Any]) -> str:
+    if check["left"] is None or check["right"] is None:
+        return "-" if check["point"] is None else str(check["point"]).lower()
+    return f"{wording.number(check['left'])} {check['sign']} {wording.number(check['right'])}"
+
+
+def _csv(document: Document) -> str:
+    rows = [
+        {
+            "id": claim["id"],
+            "kind": claim["kind"],
+            "claim": claim["says"],
+            "paper": wording.paper(claim["paper"]),
+            "here": "; ".join(_figures(claim)),
+            "verdict": claim["verdict"],
+            "indicative": claim["indicative"],
+            "evidence": claim["evidence"],
+            "checks": "; ".join(_csv_check(check) for check in claim["checks"]),
+            "sweep_share": claim["sweep"]["share"],
+            "sweep": claim["sweep"]["detail"],
+            "requests": claim["requests"],
+            "seeds": claim["seeds"],
+            "needs": "; ".join(claim["missing"]),
+            "missing": "; ".join(claim["absent"]),
+            "edited": "; ".join(_edit(edit) for edit in claim["edits"]),
+            "note": claim["note"],
+            "claims_sha256": document["claims_sha256"],
+        }
+        for claim in document["claims"]
+    ]
+    return str(pd.DataFrame(rows).to_csv(index=False, float_format="%.6f", lineterminator="\n"))
+
+
+def _csv_check(check: Mapping[str, Any]) -> str:
+    share = "not asked" if check["share"] is None else f"true in {100 * check['share']:.1f}%"
+    return f"{' '.join(check['check'].split())} [{check['workload'] or 'once'}: {_sides(check)}, {share}]"

@@ -1,0 +1,132 @@
+"""How every figure looks: sizes, fonts, one look per policy, and files that are the same bytes every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.style as mpl_style
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from fairway.analysis.results import Result
+from fairway.files import atomic_path
+
+PAGE_WIDTH_IN = 7.0
+SPIKE_SHADE = "#f6dfb8"
+BURST_SHADE = "#fbf1de"
+WARM_UP_SHADE = "#e6e6e6"
+
+_PALETTE = tuple(sns.color_palette("colorblind").as_hex())
+_SETTINGS: dict[str, Any] = {
+    "axes.grid": True,
+    "axes.labelsize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9,
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so no machine substitutes another
+    "font.size": 8,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "fairway",  # without it the ids inside an SVG are random
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+# Dates and versions of writers would make equal figures differ.
+_METADATA: dict[str, dict[str, str | None]] = {
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+}
+
+Dashes = tuple[float, tuple[float, ...]]
+_SOLID: Dashes = (0, ())
+_DASHED: Dashes = (0, (5, 1.5))
+_DOTTED: Dashes = (0, (1.2, 1.2))
+_DASH_DOT: Dashes = (0, (5, 1.2, 1.2, 1.2))
+_LONG: Dashes = (0, (9, 2))
+_DOUBLE_DOT: Dashes = (0, (5, 1.2, 1.2, 1.2, 1.2, 1.2))
+
+
+@dataclass(frozen=True)
+class Look:
+    """A policy's name and line, the same in every figure; line and marker tell it apart without colour."""
+
+    label: str
+    color: str
+    dashes: Dashes
+    marker: str
+    width: float = 1.4
+
+
+_LOOKS = {
+    "fcfs": Look("FCFS", _PALETTE[7], _DASHED, "s"),
+    "lpm": Look("LPM", _PALETTE[1], _DOTTED, "^"),
+    "lpm-sglang": Look("LPM as in SGLang", _PALETTE[1], _LONG, "<"),
+    "klpm-4": Look("4-LPM", _PALETTE[4], _DASH_DOT, "v"),
+    "klpm-8": Look("8-LPM", _PALETTE[5], _DOUBLE_DOT, ">"),
+    "ragcache": Look("RAGCache", _PALETTE[2], _DASH_DOT, "D"),
+    "preble": Look("Preble", _PALETTE[9], _LONG, "P"),
+    "peek": Look("PEEK-like", _PALETTE[8], _DASHED, "X"),
+    "hrrn": Look("HRRN", _PALETTE[6], _DASHED, "d"),
+    "lpm-aging": Look("LPM with aging", _PALETTE[6], _DOTTED, "p"),
+    "srpt": Look("SRPT", _PALETTE[3], _DOUBLE_DOT, "*"),
+    "fairway": Look("Fairway", _PALETTE[0], _SOLID, "o", width=2.0),
+    "fairway-absolute": Look("Fairway, absolute wait", _PALETTE[0], _DASHED, "h"),
+    "fairway-nofair": Look("Fairway, no fair lane", _PALETTE[0], _DOTTED, "H"),
+    "fairway-absolute-nofair": Look("Fairway, neither", _PALETTE[0], _DASH_DOT, "8"),
+}
+
+
+def look(policy: str) -> Look:
+    """Return a policy's look; one that the artifact does not ship is drawn in black under its own name."""
+    return _LOOKS.get(policy, Look(policy, "#000000", _SOLID, "."))
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw with these settings and nothing of the machine's own."""
+    with mpl_style.context(_SETTINGS, after_reset=True):
+        yield
+
+
+def provenance(results: list[Result]) -> str:
+    """Say in two lines what a figure rests on: n, seeds, evidence, profile and corpus."""
+    first = results[0]
+    n = len(first.requests["seed"])
+    return (
+        f"n = {n:,} requests per policy, {len(first.seeds)} seeds pooled; {first.corpus} corpus\n"
+        f"{first.evidence} ({first.profile})"
+    )
+
+
+def add_provenance(figure: Figure, results: list[Result]) -> None:
+    """Write below the axes what the figure rests on."""
+    figure.text(0.5, 0.01, provenance(results), ha="center", va="bottom", fontsize=8, color="#444444")
+
+
+def label_decades(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers at 1, 2 and 5 of each decade."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def label_panel(axes: Axes, title: str) -> None:
+    """Title a panel at its left."""
+    axes.set_title(title, loc="left", fontsize=9)
+
+
+def save(figure: Figure, pdf: Path, svg: Path) -> None:
+    """Write both vector files, atomically and without dates."""
+    for path, kind in ((pdf, "pdf"), (svg, "svg")):
+        with atomic_path(path) as part:
+            figure.savefig(part, format=kind, metadata=_METADATA[kind])

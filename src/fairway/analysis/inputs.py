@@ -1,0 +1,113 @@
+"""What the configuration says should exist, held against what lies on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairway.analysis.results import Result, read_result, result_folder
+from fairway.analysis.vocabulary import Key
+from fairway.errors import InputError
+from fairway.rows import FILE_NAMES, SealCheck, verify_seal
+
+_EXACT_REMEDY = "run scripts/check_exact.py again"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Results that should lie below ``rows_root`` (each policy on each workload, with so many seeds) and ``exact``."""
+
+    rows_root: Path
+    workloads: tuple[str, ...]
+    policies: tuple[str, ...]
+    seeds: int
+    exact: Path
+
+
+@dataclass(frozen=True)
+class ExactCheck:
+    """Outcome of an executable check of a property."""
+
+    holds: bool
+    detail: str
+    cases: int
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Results by (workload, policy) and exact checks by claim; what of them is not on disk; what was edited."""
+
+    results: Mapping[Key, Result]
+    exact: Mapping[str, ExactCheck]
+    absent: Mapping[Key, str]
+    exact_absent: str
+    edits: Mapping[Key, SealCheck]
+
+
+def gather(expected: Expected) -> Inputs:
+    """Read all expected results and verify their seals.
+
+    Raises:
+        InputError: a file is unreadable, or the policies of one workload ran different seeds.
+    """
+    results: dict[Key, Result] = {}
+    absent: dict[Key, str] = {}
+    edits: dict[Key, SealCheck] = {}
+    for key in [(workload, policy) for workload in expected.workloads for policy in expected.policies]:
+        gone = _absent_files(expected.rows_root, key)
+        if gone:
+            absent[key] = gone
+            continue
+        check = verify_seal(result_folder(expected.rows_root, *key))
+        if check.edited:
+            edits[key] = check
+        result = read_result(expected.rows_root, *key)
+        if len(result.seeds) < expected.seeds:
+            absent[key] = f"{'/'.join(key)}: {expected.seeds - len(result.seeds)} of {expected.seeds} seeds"
+            continue
+        results[key] = result
+    _check_paired(results)
+    exact_there = expected.exact.is_file()
+    return Inputs(
+        results=results,
+        exact=read_exact(expected.exact) if exact_there else {},
+        absent=absent,
+        exact_absent="" if exact_there else expected.exact.name,
+        edits=edits,
+    )
+
+
+def read_exact(path: Path) -> dict[str, ExactCheck]:
+    """Read the outcomes of the exact checks by claim; InputError if the file is not what check_exact writes."""
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        return {name: _exact_check(value) for name, value in raw.items()}
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", remedy=_EXACT_REMEDY, file=path, line=error.lineno) from error
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise InputError("not the results of the exact checks", remedy=_EXACT_REMEDY, file=path) from error
+
+
+def _exact_check(raw: Mapping[str, object]) -> ExactCheck:
+    holds, detail, cases = raw["holds"], raw["detail"], raw["cases"]
+    if not isinstance(holds, bool) or not isinstance(cases, int):
+        raise TypeError
+    return ExactCheck(holds, str(detail), cases)
+
+
+def _absent_files(rows_root: Path, key: Key) -> str:
+    folder = result_folder(rows_root, *key)
+    return ", ".join(f"{'/'.join(key)}/{name}" for name in FILE_NAMES if not (folder / name).is_file())
+
+
+def _check_paired(results: Mapping[Key, Result]) -> None:
+    first: dict[str, Result] = {}
+    for result in results.values():
+        other = first.setdefault(result.workload, result)
+        if other.seeds != result.seeds:
+            raise InputError(
+                f"{result.policy} and {other.policy} ran different seeds on {result.workload}",
+                remedy="replay both from the same traces",
+            )

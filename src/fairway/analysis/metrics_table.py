@@ -1,0 +1,210 @@
+"""The metrics table: every workload, policy and selection of requests, as JSON, CSV and Markdown."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairway.analysis import markdown, metrics, wording
+from fairway.analysis.bootstrap import FloatArray, IntArray, Resampling, interval, seed_counts
+from fairway.analysis.metrics import Selection, TtftPool
+from fairway.analysis.results import Result
+from fairway.files import write_json, write_text
+
+_MAXIMUM = 100
+_SPREAD_POLICY = "fcfs"  # the spread of uncached work is that of a queue nobody reorders
+
+
+@dataclass(frozen=True)
+class MetricsRow:
+    """One line: a policy on a workload, over some of the requests after the warm-up.
+
+    Whole-run figures (evicted blocks, busy and extrapolated share) include the warm-up; spread is given for FCFS.
+    """
+
+    workload: str
+    policy: str
+    phase: str
+    prompts: str
+    kind: str
+    requests: int
+    refused: int
+    p50_s: float
+    p50_low_s: float
+    p50_high_s: float
+    p95_s: float
+    p99_s: float
+    p99_low_s: float
+    p99_high_s: float
+    worst_median_s: float
+    worst_maximum_s: float
+    worst_over_p99_median: float
+    worst_over_p99_maximum: float
+    mean_s: float
+    hit_rate: float
+    run_evicted_blocks: int
+    run_busy_share: float
+    run_extrapolated_share: float
+    uncached_p95_over_p5: float | None
+    uncached_max_over_min: float | None
+    seeds: int
+    evidence: str
+    profile: str
+    corpus: str
+
+
+def metrics_rows(results: Sequence[Result], resampling: Resampling) -> tuple[MetricsRow, ...]:
+    """Compute all lines, in the order of ``results``."""
+    counts = {len(result.seeds): seed_counts(len(result.seeds), resampling) for result in results}
+    return tuple(
+        _row(result, selection, counts[len(result.seeds)], resampling)
+        for result in results
+        for selection in _selections(result)
+        if _is_served(result, selection)
+    )
+
+
+def write_metrics(folder: Path, rows: Sequence[MetricsRow], resampling: Resampling) -> None:
+    """Write ``metrics.json``, ``metrics.csv`` and ``metrics.md``."""
+    records = [dataclasses.asdict(row) for row in rows]
+    write_json(folder / "metrics.json", {"resampling": dataclasses.asdict(resampling), "rows": records})
+    csv = pd.DataFrame(records).to_csv(index=False, float_format="%.6f", lineterminator="\n")
+    write_text(folder / "metrics.csv", csv)
+    write_text(folder / "metrics.md", _markdown(rows))
+
+
+def _selections(result: Result) -> Iterator[Selection]:
+    """Everything, each phase in order of arrival, short and long prompts, and each kind where there are several."""
+    yield metrics.EVERYTHING
+    for phase in _in_order_of_arrival(result, "phase"):
+        yield Selection(phase=phase)
+    for prompts in ("short", "long"):
+        yield Selection(prompts=prompts)
+    kinds = _in_order_of_arrival(result, "kind")
+    if len(kinds) > 1:
+        for kind in kinds:
+            yield Selection(kind=kind)
+
+
+def _in_order_of_arrival(result: Result, column: str) -> list[str]:
+    first_ns = {
+        str(name): int(result.requests["arrival_ns"][result.requests[column] == name].min())
+        for name in sorted(set(result.requests[column]))
+        if name
+    }
+    return sorted(first_ns, key=lambda name: (first_ns[name], name))
+
+
+def _is_served(result: Result, selection: Selection) -> bool:
+    return len(TtftPool(result, selection)) > 0
+
+
+def _row(result: Result, selection: Selection, counts: IntArray, resampling: Resampling) -> MetricsRow:
+    pool = TtftPool(result, selection)
+    once = counts[:1]
+    p50 = interval(pool.percentile_s(50, counts), resampling)
+    p99 = interval(pool.percentile_s(99, counts), resampling)
+    return MetricsRow(
+        workload=result.workload,
+        policy=result.policy,
+        phase=selection.phase or "all",
+        prompts=selection.prompts or "all",
+        kind=selection.kind or "all",
+        requests=len(pool),
+        refused=metrics.refused(result, selection),
+        p50_s=p50.point,
+        p50_low_s=p50.low,
+        p50_high_s=p50.high,
+        p95_s=_point(pool.percentile_s(95, once)),
+        p99_s=p99.point,
+        p99_low_s=p99.low,
+        p99_high_s=p99.high,
+        worst_median_s=_point(pool.worst_s(once)),
+        worst_maximum_s=_point(pool.worst_s(once, _MAXIMUM)),
+        worst_over_p99_median=_point(pool.worst_over_p99(once)),
+        worst_over_p99_maximum=_point(pool.worst_over_p99(once, _MAXIMUM)),
+        mean_s=_point(pool.mean_s(once)),
+        hit_rate=_point(metrics.hit_rate(result, selection, once)),
+        run_evicted_blocks=metrics.evicted_blocks(result),
+        run_busy_share=_point(metrics.busy_share(result, once)),
+        run_extrapolated_share=_point(metrics.extrapolated_share(result, once)),
+        uncached_p95_over_p5=_spread(result, once, extremes=False),
+        uncached_max_over_min=_spread(result, once, extremes=True),
+        seeds=len(result.seeds),
+        evidence=result.evidence,
+        profile=result.profile,
+        corpus=result.corpus,
+    )
+
+
+def _spread(result: Result, once: IntArray, *, extremes: bool) -> float | None:
+    if result.policy != _SPREAD_POLICY:
+        return None
+    spread = _point(metrics.uncached_spread(result, once, extremes=extremes))
+    return None if math.isnan(spread) else spread
+
+
+def _point(vector: FloatArray) -> float:
+    return float(np.asarray(vector)[0])
+
+
+def _markdown(rows: Sequence[MetricsRow]) -> str:
+    workloads = dict.fromkeys(row.workload for row in rows)
+    return "\n\n".join(_section([row for row in rows if row.workload == workload]) for workload in workloads) + "\n"
+
+
+def _section(rows: Sequence[MetricsRow]) -> str:
+    first = rows[0]
+    head = f"### {first.workload}\n\n{first.seeds} seeds, {first.evidence} ({first.profile}), {first.corpus} corpus."
+    header = ("Requests", "Policy", "n", "Refused", "p50 s", "p95 s", "p99 s", "Worst s", "Worst/p99", "Hit rate")
+    by_selection: dict[tuple[str, str, str], list[MetricsRow]] = {}
+    for row in rows:
+        by_selection.setdefault((row.phase, row.prompts, row.kind), []).append(row)
+    lines = [_line(row) for group in by_selection.values() for row in group]
+    remark = "p50 and p99 with intervals; worst and worst/p99 as median over seeds (maximum)."
+    whole = [row for row in rows if _selected(row) == "all"]
+    return "\n\n".join((f"{head} {remark}", markdown.table(header, lines), _whole_runs(whole)))
+
+
+def _whole_runs(rows: Sequence[MetricsRow]) -> str:
+    header = ("Whole runs", "Evicted blocks", "Busy", "Extrapolated tokens", "Uncached p95/p5", "max/min")
+    return markdown.table(header, [_whole_run(row) for row in rows])
+
+
+def _whole_run(row: MetricsRow) -> tuple[str, ...]:
+    spreads = (row.uncached_p95_over_p5, row.uncached_max_over_min)
+    return (
+        row.policy,
+        f"{row.run_evicted_blocks:,}",
+        f"{100 * row.run_busy_share:.1f}%",
+        f"{100 * row.run_extrapolated_share:.1f}%",
+        *("-" if spread is None else wording.number(spread) for spread in spreads),
+    )
+
+
+def _line(row: MetricsRow) -> tuple[str, ...]:
+    return (
+        _selected(row),
+        row.policy,
+        f"{row.requests:,}",
+        f"{row.refused:,}",
+        f"{wording.number(row.p50_s)} [{wording.number(row.p50_low_s)}, {wording.number(row.p50_high_s)}]",
+        wording.number(row.p95_s),
+        f"{wording.number(row.p99_s)} [{wording.number(row.p99_low_s)}, {wording.number(row.p99_high_s)}]",
+        f"{wording.number(row.worst_median_s)} ({wording.number(row.worst_maximum_s)})",
+        f"{wording.number(row.worst_over_p99_median)} ({wording.number(row.worst_over_p99_maximum)})",
+        f"{100 * row.hit_rate:.1f}%",
+    )
+
+
+def _selected(row: MetricsRow) -> str:
+    labels: Mapping[str, Any] = {"": row.phase, " prompts": row.prompts, " requests": row.kind}
+    chosen = [f"{value}{what}" for what, value in labels.items() if value != "all"]
+    return ", ".join(chosen) or "all"

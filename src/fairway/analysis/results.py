@@ -1,0 +1,131 @@
+"""One policy's rows on one workload, as arrays; without the warm-up unless asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fairway import rows
+from fairway.errors import InputError
+
+WARM_UP = "warm-up"
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What one policy did on one workload, over all seeds.
+
+    ``requests`` and ``hooks`` map each column of the row schema to an array and leave the warm-up out (unless it was
+    asked for, which only pictures do); ``runs`` has one row per seed and covers whole replays, warm-up included.
+    """
+
+    workload: str
+    policy: str
+    seeds: tuple[int, ...]
+    requests: dict[str, Array]
+    hooks: dict[str, Array]
+    runs: dict[str, Array]
+
+    @property
+    def profile(self) -> str:
+        """Name of the step-time profile."""
+        return str(self.runs["profile"][0])
+
+    @property
+    def profile_evidence(self) -> str:
+        """Whether the profile is ``modelled`` or ``measured``."""
+        return str(self.runs["profile_evidence"][0])
+
+    @property
+    def evidence(self) -> str:
+        """What a figure from these rows rests on, in words."""
+        return f"{self.runs['evidence'][0]} on a {self.profile_evidence} profile"
+
+    @property
+    def corpus(self) -> str:
+        """Which corpus the prompts come from."""
+        return str(self.runs["corpus"][0])
+
+
+def result_folder(rows_root: Path, workload: str, policy: str) -> Path:
+    """Where a result lies below the rows of one backend."""
+    return rows_root / workload / policy
+
+
+def read_result(rows_root: Path, workload: str, policy: str, *, with_warm_up: bool = False) -> Result:
+    """Read one result.
+
+    Raises:
+        InputError: a file is missing or unreadable, holds other rows than its place says, or holds no run.
+    """
+    folder = result_folder(rows_root, workload, policy)
+    runs = _columns(rows.read_runs(folder))
+    requests = _columns(rows.read_requests(folder))
+    hooks = _columns(rows.read_hooks(folder))
+    _check_place(folder / rows.RUNS.file_name, runs, workload, policy)
+    _check_served(folder / rows.REQUESTS.file_name, requests)
+    if not with_warm_up:
+        requests = _where(requests["phase"] != WARM_UP, requests)
+        hooks = _where(_after_warm_up(hooks, requests), hooks)
+    return Result(
+        workload=workload,
+        policy=policy,
+        seeds=tuple(int(seed) for seed in runs["seed"]),
+        requests=requests,
+        hooks=hooks,
+        runs=runs,
+    )
+
+
+def _columns(table: pa.Table) -> dict[str, Array]:
+    return {name: _to_numpy(table[name].combine_chunks()) for name in table.schema.names}
+
+
+def _to_numpy(column: pa.Array) -> Array:
+    if pa.types.is_dictionary(column.type):
+        names = np.array(column.dictionary.to_pylist(), dtype=object)
+        encoded: Array = names[column.indices.to_numpy()] if len(column) else np.array([], dtype=object)
+        return encoded
+    if column.null_count == 0 or pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    values = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return np.ma.masked_array(values, mask=column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _where(keep: Array, columns: dict[str, Array]) -> dict[str, Array]:
+    return {name: values[keep] for name, values in columns.items()}
+
+
+def _after_warm_up(hooks: dict[str, Array], counted: dict[str, Array]) -> Array:
+    """Say which hooks came no earlier than their seed's first arrival after the warm-up."""
+    keep = np.zeros(len(hooks["seed"]), dtype=bool)
+    for seed in np.unique(counted["seed"]):
+        start_ns = counted["arrival_ns"][counted["seed"] == seed].min()
+        keep |= (hooks["seed"] == seed) & (hooks["now_ns"] >= start_ns)
+    return keep
+
+
+def _check_place(path: Path, runs: dict[str, Array], workload: str, policy: str) -> None:
+    if len(runs["seed"]) == 0:
+        raise InputError("no run in this result", remedy=rows.REMEDY, file=path)
+    found = (runs["workload"][0], runs["policy"][0])
+    if found != (workload, policy):
+        raise InputError(f"rows of {found[1]} on {found[0]} in the wrong place", remedy=rows.REMEDY, file=path)
+
+
+def _check_served(path: Path, requests: dict[str, Array]) -> None:
+    """A request that was served has a first token, no earlier than its arrival."""
+    served = requests["outcome"] == rows.SERVED
+    without = served & np.ma.getmaskarray(requests["first_token_ns"])
+    if without.any():
+        raise InputError(f"{int(without.sum())} served requests without a first token", remedy=rows.REMEDY, file=path)
+    early = served & (np.ma.getdata(requests["first_token_ns"]) < requests["arrival_ns"])
+    if early.any():
+        raise InputError(f"{int(early.sum())} first tokens before their arrival", remedy=rows.REMEDY, file=path)

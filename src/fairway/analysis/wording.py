@@ -1,0 +1,62 @@
+"""How tables say numbers, figures and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_NS_PER_S = 1e9
+_MOST_NAMED = 3  # longer lists are counted instead
+
+
+def number(value: float) -> str:
+    """Three significant digits, but never fewer than the whole part."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def figure(name: str, values: Sequence[float | int | str]) -> str:
+    """Say a named figure, equal values once; a name ends in ``_s`` for seconds, ``_pct`` for per cent."""
+    words = ", ".join(dict.fromkeys(value if isinstance(value, str) else number(value) for value in values))
+    if name == "says":
+        return words
+    for suffix, unit in (("_s", " s"), ("_pct", "%")):
+        if name.endswith(suffix):
+            return f"{_label(name.removesuffix(suffix))} {words}{unit}"
+    return f"{_label(name)} {words}"
+
+
+def paper(facts: Mapping[str, Any]) -> str:
+    """Say the paper's figures in one line."""
+    return "; ".join(figure(name, value if isinstance(value, list) else [value]) for name, value in facts.items())
+
+
+def moved(name: str, old: int | None, new: int | None) -> str:
+    """Say how a sealed number moved."""
+    unit = " s" if name.endswith("_ns") else ""
+    sides = ["none" if side is None else number(side / _NS_PER_S if unit else side) + unit for side in (old, new)]
+    return f"{name.removesuffix('_ns').removeprefix('requests: ttft: ')} {sides[0]} -> {sides[1]}"
+
+
+def needs(missing: Iterable[str]) -> str:
+    """Say what is missing, grouped: ``policies peek, preble; workload sec-dynamic-b``."""
+    by_kind: dict[str, list[str]] = {}
+    for entry in missing:
+        kind, _, name = entry.partition(" ")
+        by_kind.setdefault(kind, []).append(name)
+    return "; ".join(_group(kind, names) for kind, names in by_kind.items())
+
+
+def names(listed: Sequence[str], what: str) -> str:
+    """List a few names, count many."""
+    return ", ".join(listed) if len(listed) <= _MOST_NAMED else f"{len(listed)} {what}"
+
+
+def _group(kind: str, listed: Sequence[str]) -> str:
+    if len(listed) == 1:
+        return f"{kind} {listed[0]}"
+    plural = {"policy": "policies"}.get(kind, f"{kind}s")
+    return f"{plural} {', '.join(listed)}" if len(listed) <= _MOST_NAMED else f"{len(listed)} {plural}"
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,181 @@
+"""The configuration of a run: what the workflow's YAML files say, checked before anything runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import jsonschema
+
+from fairway.errors import InputError
+from fairway.policies import make_policy
+from fairway.profile import profile_names
+from fairway.yamlfile import KeyPath, YamlFile, read_yaml
+
+SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
+WORKLOADS_FOLDER = Path("config/workloads")
+
+# JSON Schema takes 5.0 for an integer; a number of tokens or seeds is to be written as one.
+_Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The text that prompts are made of."""
+
+    kind: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Limits of a step, in vLLM's terms."""
+
+    budget_tokens: int
+    max_num_seqs: int
+    block_tokens: int
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are drawn."""
+
+    resamples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What to run: every policy on every workload with every seed, on every backend."""
+
+    corpus: Corpus
+    profile: str
+    backends: tuple[str, ...]
+    seeds: tuple[int, ...]
+    workloads: tuple[str, ...]
+    policies: tuple[str, ...]
+    engine: Engine
+    bootstrap: Bootstrap
+
+
+def load_configuration(files: Sequence[Path], root: Path) -> Configuration:
+    """Read configuration files, later ones overriding earlier ones key by key, as Snakemake merges them.
+
+    ``root`` is the repository's folder. Raises `InputError` with file and line.
+    """
+    values: dict[str, Any] = {}
+    for file in files:
+        _merge(values, read_yaml(file).values)
+    return check_configuration(values, files, root)
+
+
+def check_configuration(values: Mapping[str, Any], files: Sequence[Path], root: Path) -> Configuration:
+    """Check merged ``values``; ``files`` are those that they came from and serve to say where a fault is.
+
+    Raises `InputError`; a fault that stands in no file is said to come from ``--config``.
+    """
+    faults = _Faults(values, [read_yaml(file) for file in files])
+    _check_schema(values, root / SCHEMA_FILE, faults)
+    _check_names(values, root, faults)
+    return _configuration(values)
+
+
+class _Faults:
+    """Says a fault together with the place that it came from."""
+
+    def __init__(self, values: Mapping[str, Any], files: Sequence[YamlFile]) -> None:
+        self._values = values
+        self._files = files
+
+    def at(self, path: KeyPath, problem: str, remedy: str) -> InputError:
+        value = self._value(path)
+        for source in reversed(self._files):
+            # A value that another file or --config has replaced is not the faulty one.
+            if path in source.lines and source.value(path) == value:
+                return InputError(problem, remedy=remedy, file=source.file, line=source.lines[path])
+        return InputError(problem, remedy=remedy, file=self._fallback(path))
+
+    def _value(self, path: KeyPath) -> Any:
+        value: Any = self._values
+        for key in path:
+            value = value[key]
+        return value
+
+    def _fallback(self, path: KeyPath) -> Path | str:
+        return "--config" if path or not self._files else self._files[-1].file
+
+
+def _check_schema(values: Mapping[str, Any], schema_file: Path, faults: _Faults) -> None:
+    validator = _Validator(read_yaml(schema_file).values)
+    errors = sorted(validator.iter_errors(values), key=lambda error: [str(key) for key in error.absolute_path])
+    if errors:
+        raise _schema_fault(errors[0], faults)
+
+
+def _schema_fault(error: jsonschema.ValidationError, faults: _Faults) -> InputError:
+    path: KeyPath = tuple(error.absolute_path)
+    if error.validator == "additionalProperties":
+        known = sorted(error.schema["properties"])  # type: ignore[index]
+        unknown = min(set(cast(Mapping[str, Any], error.instance)) - set(known), key=str)
+        path = (*path, unknown)
+        return faults.at(path, f"unknown key {_dotted(path)!r}", _closest(unknown, known, "keys"))
+    if error.validator == "required":
+        return faults.at(path, error.message, "add the key; config/quick.yaml has all of them")
+    where = _dotted(path) or "the configuration"
+    return faults.at(path, f"{where}: {error.message}", f"see {SCHEMA_FILE} for what is allowed")
+
+
+def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None:
+    _check_known(("profile",), values["profile"], profile_names(), faults)
+    workloads = sorted(file.stem for file in (root / WORKLOADS_FOLDER).glob("*.yaml"))
+    for place, name in enumerate(values["workloads"]):
+        _check_known(("workloads", place), name, workloads, faults)
+    for place, name in enumerate(values["policies"]):
+        try:
+            make_policy(name)
+        except InputError as error:
+            raise faults.at(("policies", place), error.problem, error.remedy) from error
+
+
+def _check_known(path: KeyPath, name: str, known: Sequence[str], faults: _Faults) -> None:
+    if name not in known:
+        kind = str(path[0]).removesuffix("s")
+        raise faults.at(path, f"unknown {kind} {name!r}", _closest(name, known, f"{kind}s"))
+
+
+def _configuration(values: Mapping[str, Any]) -> Configuration:
+    seeds = values["seeds"]
+    return Configuration(
+        corpus=Corpus(**values["corpus"]),
+        profile=values["profile"],
+        backends=tuple(values["backends"]),
+        seeds=tuple(range(seeds["first"], seeds["first"] + seeds["count"])),
+        workloads=tuple(values["workloads"]),
+        policies=tuple(values["policies"]),
+        engine=Engine(**values["engine"]),
+        bootstrap=Bootstrap(**values["bootstrap"]),
+    )
+
+
+def _closest(name: str, known: Sequence[str], kind: str) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"{meant}known {kind}: {', '.join(known)}"
+
+
+def _merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
+            _merge(values[key], value)
+        else:
+            values[key] = value
+
+
+def _dotted(path: KeyPath) -> str:
+    return ".".join(key for key in path if isinstance(key, str))  # the line number tells list items apart

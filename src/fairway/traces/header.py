@@ -1,0 +1,86 @@
+"""The header file beside a trace: what its lines mean and where they come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairway.errors import InputError
+from fairway.files import write_json
+
+FORMAT_VERSION = 1
+TIME_UNIT = "ms"
+
+
+def header_path(trace_path: Path) -> Path:
+    """Return the header's path: ``3.header.json`` for ``3.jsonl``."""
+    return trace_path.parent / f"{trace_path.stem}.header.json"
+
+
+def write_header(trace_path: Path, header: Mapping[str, Any]) -> None:
+    """Write the header beside ``trace_path``."""
+    write_json(header_path(trace_path), dict(header))
+
+
+def read_header(trace_path: Path) -> dict[str, Any] | None:
+    """Read the header beside ``trace_path``; None if there is none, as with public traces.
+
+    Raises:
+        InputError: the file is not JSON, or a field that the reader needs is missing or of another type.
+    """
+    path = header_path(trace_path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the header cannot be read ({error})", remedy="build the trace again", file=path) from error
+    header = _parse(text, path)
+    _check_fields(header, path)
+    return header
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"the header is not JSON ({error.msg})", remedy="build the trace again", file=path, line=error.lineno
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the header is not JSON ({error})", remedy="build the trace again", file=path) from error
+    if not isinstance(header, dict):
+        raise InputError("the header is not a JSON object", remedy="build the trace again", file=path)
+    return header
+
+
+def _check_fields(header: dict[str, Any], path: Path) -> None:
+    expected: dict[str, type] = {
+        "format_version": int,
+        "time_unit": str,
+        "block_tokens": int,
+        "full_blocks_only": bool,
+        "requests": int,
+        "sha256": str,
+    }
+    for name, kind in expected.items():
+        if type(header.get(name)) is not kind:
+            raise InputError(
+                f"header field {name!r} is missing or not of type {kind.__name__}",
+                remedy="build the trace again",
+                file=path,
+            )
+    if header["format_version"] != FORMAT_VERSION:
+        raise InputError(
+            f"format version {header['format_version']} is unknown",
+            remedy=f"use a trace of version {FORMAT_VERSION}, or a release that reads this one",
+            file=path,
+        )
+    if header["time_unit"] != TIME_UNIT:
+        raise InputError(
+            f"time unit {header['time_unit']!r} is unknown", remedy="give times in milliseconds ('ms')", file=path
+        )
+    if header["block_tokens"] < 1:
+        raise InputError("'block_tokens' is below 1", remedy="build the trace again", file=path)

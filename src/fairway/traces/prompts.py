@@ -1,0 +1,92 @@
+"""Prompts made of segments, and the ids of their blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from fairway.traces.trace import Int64Array, Trace
+
+BLOCK_TOKENS = 16  # of the traces generated here; vLLM's default block size
+
+
+class Segment(NamedTuple):
+    """A run of tokens that prompts have as a whole or not at all; equal content means equal tokens."""
+
+    content: tuple[str | int, ...]
+    tokens: int
+
+
+class Request(NamedTuple):
+    """A request before it has an arrival time."""
+
+    kind: str
+    segments: tuple[Segment, ...]
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Length of the prompt."""
+        return sum(segment.tokens for segment in self.segments)
+
+
+@dataclass
+class _Node:
+    """What prompts with the same leading segments have in common."""
+
+    end_tokens: int
+    block_ids: tuple[int, ...]  # of the blocks that end within the last of these segments
+    tail_id: int | None = None  # of the partly filled block behind them, once a prompt has ended here
+    children: dict[Segment, _Node] = field(default_factory=dict)
+
+
+class BlockNumbers:
+    """Gives blocks their ids, from 0 in order of first appearance; equal ids mean equal prefixes."""
+
+    def __init__(self) -> None:
+        self._root = _Node(0, ())
+        self._unused = 0
+
+    def ids(self, request: Request) -> list[int]:
+        """Return one id for each started block of the prompt."""
+        node = self._root
+        ids: list[int] = []
+        for segment in request.segments:
+            node = node.children.get(segment) or self._new_child(node, segment)
+            ids.extend(node.block_ids)
+        if node.end_tokens % BLOCK_TOKENS:
+            if node.tail_id is None:
+                node.tail_id = self._take(1)[0]
+            ids.append(node.tail_id)
+        return ids
+
+    def _new_child(self, node: _Node, segment: Segment) -> _Node:
+        end_tokens = node.end_tokens + segment.tokens
+        blocks = end_tokens // BLOCK_TOKENS - node.end_tokens // BLOCK_TOKENS
+        child = _Node(end_tokens, tuple(self._take(blocks)))
+        node.children[segment] = child
+        return child
+
+    def _take(self, count: int) -> range:
+        first = self._unused
+        self._unused += count
+        return range(first, self._unused)
+
+
+def assemble(requests: Sequence[Request], arrival_ns: Int64Array, phases: Sequence[str], output_tokens: int) -> Trace:
+    """Put requests with their arrival times, shape (n,) and not decreasing, into a trace without a header."""
+    numbers = BlockNumbers()
+    ids = [numbers.ids(request) for request in requests]
+    return Trace(
+        arrival_ns=arrival_ns,
+        prompt_tokens=np.array([request.prompt_tokens for request in requests], dtype=np.int64),
+        output_tokens=np.full(len(requests), output_tokens, dtype=np.int64),
+        block_ids=np.array(list(chain.from_iterable(ids)), dtype=np.int64),
+        block_offsets=np.cumsum([0, *map(len, ids)], dtype=np.int64),
+        block_tokens=BLOCK_TOKENS,
+        kind=tuple(request.kind for request in requests),
+        phase=tuple(phases),
+    )

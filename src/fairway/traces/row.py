@@ -1,0 +1,150 @@
+"""One line of a trace file: a request as JSON text."""
+
+from __future__ import annotations
+
+import decimal
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from fairway.errors import InputError
+
+NS_PER_MS = 1_000_000
+NS_PER_US = 1_000
+LARGEST_INT64 = 2**63 - 1
+
+
+class Row(NamedTuple):
+    """One request as a trace file states it."""
+
+    arrival_ns: int
+    prompt_tokens: int
+    output_tokens: int
+    block_ids: list[int]
+    kind: str
+    phase: str
+
+
+class Place(NamedTuple):
+    """Where a row stands, for error messages."""
+
+    file: Path
+    line: int
+
+    def refuse(self, problem: str, remedy: str) -> NoReturn:
+        """Raise the error that this row is wrong."""
+        raise InputError(problem, remedy=remedy, file=self.file, line=self.line)
+
+
+def parse_row(line: bytes, place: Place) -> Row:
+    """Read one line: types and ranges of the fields; how fields relate is not looked at.
+
+    Times are milliseconds; what is finer than a nanosecond is rounded half-even.
+
+    Raises:
+        InputError: the line is not UTF-8, not a JSON object, or a field is missing, of another type or out of range.
+    """
+    fields = _parse_object(line, place)
+    return Row(
+        arrival_ns=_arrival_ns(fields, place),
+        prompt_tokens=_count(fields, "input_length", place),
+        output_tokens=_count(fields, "output_length", place),
+        block_ids=_ids(fields, place),
+        kind=_label(fields, "kind", place),
+        phase=_label(fields, "phase", place),
+    )
+
+
+def format_row(row: Row) -> str:
+    """Write a request as one line without its line end; the arrival must be whole microseconds."""
+    fields: dict[str, Any] = {
+        "input_length": row.prompt_tokens,
+        "output_length": row.output_tokens,
+        "hash_ids": row.block_ids,
+    }
+    labels = {"kind": row.kind, "phase": row.phase}
+    fields.update((name, label) for name, label in labels.items() if label)
+    # The time is put in as text: a float could lose its last microsecond.
+    return f'{{"timestamp": {_milliseconds(row.arrival_ns)}, {json.dumps(fields)[1:]}'
+
+
+def _milliseconds(arrival_ns: int) -> str:
+    whole, us = divmod(arrival_ns // NS_PER_US, 1000)
+    return f"{whole}.{us:03d}".rstrip("0") if us else str(whole)
+
+
+def _parse_object(line: bytes, place: Place) -> dict[str, Any]:
+    if not line.strip():
+        place.refuse("the line is blank", "delete it, or fetch the file again if it is damaged")
+    try:
+        value = json.loads(line.decode("utf-8"), parse_float=Decimal, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        place.refuse("the line is not UTF-8 text", "fetch the file again, or convert it to UTF-8")
+    # decimal.InvalidOperation: an exponent that Decimal cannot hold; RecursionError: brackets nested too deeply.
+    except (ValueError, decimal.InvalidOperation, RecursionError) as error:
+        place.refuse(f"the line is not JSON ({error})", "the line may be cut off: fetch or build the file again")
+    if not isinstance(value, dict):
+        place.refuse(
+            "the line is not a JSON object", 'each line must read {"timestamp": ..., "input_length": ..., ...}'
+        )
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def _field(fields: dict[str, Any], name: str, place: Place) -> Any:
+    if name not in fields:
+        place.refuse(f"field {name!r} is missing", "add it, or check that this is a trace in Mooncake's format")
+    return fields[name]
+
+
+def _arrival_ns(fields: dict[str, Any], place: Place) -> int:
+    value = _field(fields, "timestamp", place)
+    if not _is_integer(value) and not isinstance(value, Decimal):
+        place.refuse(f"'timestamp' is {_shown(value)}, not a number", "give milliseconds since the trace began")
+    if value < 0:
+        place.refuse(f"'timestamp' is negative ({_shown(value)})", "count times from the trace's beginning")
+    if value > LARGEST_INT64 // NS_PER_MS:
+        place.refuse(f"'timestamp' is too large ({_shown(value)})", "give milliseconds since the trace began")
+    return value * NS_PER_MS if isinstance(value, int) else int((value * NS_PER_MS).to_integral_value())
+
+
+def _count(fields: dict[str, Any], name: str, place: Place) -> int:
+    value = _field(fields, name, place)
+    if not _is_integer(value):
+        place.refuse(f"{name!r} is {_shown(value)}, not an integer", "give a whole number of tokens")
+    if not 1 <= value <= LARGEST_INT64:
+        place.refuse(f"{name!r} is {_shown(value)}", "give at least 1 token, or leave the request out of the trace")
+    return int(value)
+
+
+def _ids(fields: dict[str, Any], place: Place) -> list[int]:
+    value = _field(fields, "hash_ids", place)
+    if not isinstance(value, list):
+        place.refuse(f"'hash_ids' is {_shown(value)}, not a list", "give one integer for each block of the prompt")
+    # Compared by type, not isinstance: true and false are not ids.
+    if any(kind is not int for kind in set(map(type, value))):
+        place.refuse("'hash_ids' holds something that is not an integer", "give one integer for each block")
+    if value and not 0 <= min(value) <= max(value) <= LARGEST_INT64:
+        place.refuse("'hash_ids' holds a number outside 0 .. 2^63 - 1", "number the blocks from 0")
+    return value
+
+
+def _label(fields: dict[str, Any], name: str, place: Place) -> str:
+    value = fields.get(name, "")
+    if not isinstance(value, str):
+        place.refuse(f"{name!r} is {_shown(value)}, not text", f"write {name!r} as a string or leave it out")
+    return value
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    """Show a field's value as JSON would, cut to a length that fits an error message."""
+    text = str(value) if isinstance(value, Decimal) else json.dumps(value, default=str)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,240 @@
+"""Workloads: what a trace is generated from, one settings file each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairway.errors import InputError
+from fairway.traces.excerpts import LONGEST_LIST
+from fairway.traces.settings import settings
+from fairway.yamlfile import read_yaml
+
+CALIBRATED = "calibrated"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Whole numbers ``lowest..highest``, both included, each as likely."""
+
+    lowest: int
+    highest: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.lowest <= self.highest:
+            raise ValueError(f"{self.lowest}..{self.highest} is not a range of positive numbers")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of time with one load, in multiples of rate 1.0 or found by calibration."""
+
+    name: str
+    load: float | str
+    seconds: int
+
+    def __post_init__(self) -> None:
+        if self.seconds < 1:
+            raise ValueError(f"a phase of {self.seconds} s")
+        if isinstance(self.load, str) and self.load != CALIBRATED:
+            raise ValueError(f"load is {self.load!r}, neither a number nor {CALIBRATED!r}")
+        if not isinstance(self.load, str) and not (math.isfinite(self.load) and self.load > 0):
+            raise ValueError(f"load is {self.load}")
+
+
+@dataclass(frozen=True)
+class SecContent:
+    """Questions about units, each an excerpt list of a filing with a usual number of excerpts."""
+
+    units: int
+    popularity_exponent: float  # Zipf over units
+    system_tokens: int
+    question_tokens: Range
+    usual_excerpts: Range  # uniform over units
+    usual_share: float  # of questions that take the unit's usual number of excerpts
+    fewer_share: float  # of questions that take 1 to one less; the rest takes some of their own behind
+    own_excerpts: Range
+
+    def __post_init__(self) -> None:
+        if self.units < 1 or self.system_tokens < 1:
+            raise ValueError("units and system_tokens must be at least 1")
+        if not 0.0 <= self.popularity_exponent <= 10.0:
+            raise ValueError(f"popularity_exponent is {self.popularity_exponent}")
+        if not (self.usual_share >= 0 and self.fewer_share >= 0 and self.usual_share + self.fewer_share <= 1):
+            raise ValueError("usual_share and fewer_share must be shares whose sum is at most 1")
+        if self.usual_excerpts.highest > LONGEST_LIST:
+            raise ValueError(f"usual_excerpts is above {LONGEST_LIST}, the longest excerpt list")
+
+
+@dataclass(frozen=True)
+class CacheRule:
+    """Cache size from the first requests: a share of the blocks used twice or more, within bounds."""
+
+    share: float
+    headroom_blocks: int  # above the largest prompt, at least
+    highest_blocks: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share is {self.share}")
+        if self.headroom_blocks < 1 or self.highest_blocks <= self.headroom_blocks:
+            raise ValueError("headroom_blocks must be at least 1 and below highest_blocks")
+
+
+@dataclass(frozen=True)
+class MedianTarget:
+    """What the load of the calibrated phase is bisected for: FCFS's median TTFT over that phase's arrivals."""
+
+    median_s: float
+    tolerance_s: float
+    lowest_load: float
+    highest_load: float
+    iterations: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance_s < self.median_s:
+            raise ValueError("tolerance_s must be above 0 and below median_s")
+        if not 0 < self.lowest_load < self.highest_load < math.inf:
+            raise ValueError("lowest_load must be above 0 and below highest_load")
+        if self.iterations < 1:
+            raise ValueError(f"iterations is {self.iterations}")
+
+
+@dataclass(frozen=True)
+class SeedRule:
+    """Seed ``s`` is replaced by ``s + stride``, ``s + 2 stride``, ... where it cannot be calibrated."""
+
+    stride: int
+    replacements: int
+
+    def __post_init__(self) -> None:
+        if self.stride < 1 or self.replacements < 0:
+            raise ValueError("stride must be at least 1, replacements at least 0")
+
+
+@dataclass(frozen=True)
+class PhasedWorkload:
+    """Questions in phases of different load."""
+
+    name: str
+    family: str
+    output_tokens: int
+    content: SecContent
+    phases: tuple[Phase, ...]
+    reference_requests: int  # of the sequence's beginning, for cache size and rate 1.0
+    cache: CacheRule
+    target: MedianTarget
+    seeds: SeedRule
+
+    def __post_init__(self) -> None:
+        names = [phase.name for phase in self.phases]
+        if len(set(names)) != len(names):
+            raise ValueError("two phases have the same name")
+        if [phase.load for phase in self.phases].count(CALIBRATED) != 1:
+            raise ValueError(f"exactly one phase must have the load {CALIBRATED!r}")
+        if self.output_tokens < 1 or self.reference_requests < 1:
+            raise ValueError("output_tokens and reference_requests must be at least 1")
+
+    @property
+    def calibrated_phase(self) -> str:
+        """Name of the phase whose load calibration finds."""
+        return next(phase.name for phase in self.phases if phase.load == CALIBRATED)
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """Units asked once before everything else, so that the hits find them cached."""
+
+    units: int
+    unit_tokens: Range  # of a unit's prompt without its question: whole excerpts that fit into this range
+    seconds: int  # until the first miss
+
+    def __post_init__(self) -> None:
+        if self.units < 1 or self.seconds < 1:
+            raise ValueError("units and seconds must be at least 1")
+
+
+@dataclass(frozen=True)
+class Misses:
+    """Prompts that nobody shares, arriving evenly."""
+
+    requests: int
+    seconds: int
+    prompt_tokens: Range
+
+    def __post_init__(self) -> None:
+        if self.requests < 1 or self.seconds < 1:
+            raise ValueError("requests and seconds must be at least 1")
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Questions about the warmed units, each unit as likely."""
+
+    delay_s: int  # after the first miss
+    seconds: int
+    question_tokens: Range
+    load: float  # in multiples of FCFS's rate for these hits alone
+    first_guess_requests: int
+    settled_share: float  # the number of hits is found once it changes by no more than this share
+    iterations: int
+
+    def __post_init__(self) -> None:
+        if min(self.delay_s, self.seconds, self.first_guess_requests, self.iterations) < 1:
+            raise ValueError("delay_s, seconds, first_guess_requests and iterations must be at least 1")
+        if not 0 <= self.settled_share < 1:
+            raise ValueError(f"settled_share is {self.settled_share}")
+        if not 0 < self.load < math.inf:
+            raise ValueError(f"load is {self.load}")
+
+
+@dataclass(frozen=True)
+class FloodWorkload:
+    """A few misses, overtaken by a flood of hits."""
+
+    name: str
+    family: str
+    output_tokens: int
+    system_tokens: int
+    cache_blocks: int
+    warmup: Warmup
+    misses: Misses
+    hits: Hits
+    seeds: SeedRule
+
+    def __post_init__(self) -> None:
+        if min(self.output_tokens, self.system_tokens) < 1 or self.cache_blocks < 2:
+            raise ValueError("output_tokens and system_tokens must be at least 1, cache_blocks at least 2")
+        if self.misses.prompt_tokens.lowest <= self.system_tokens:
+            raise ValueError("misses.prompt_tokens must exceed system_tokens")
+
+
+Workload = PhasedWorkload | FloodWorkload
+FAMILIES: dict[str, type[PhasedWorkload] | type[FloodWorkload]] = {"phased": PhasedWorkload, "flood": FloodWorkload}
+
+
+def load_workload(path: Path) -> Workload:
+    """Read a workload's settings file, named ``<name>.yaml``.
+
+    Raises:
+        InputError: with file and line, for an unknown or missing key, a wrong type or a value out of range.
+    """
+    source = read_yaml(path)
+    family = source.values.get("family")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise InputError(
+            f"family is {family!r}",
+            remedy=f"give one of: {', '.join(FAMILIES)}",
+            file=path,
+            line=source.lines.get(("family",)),
+        )
+    workload = settings(FAMILIES[family], source)
+    if workload.name != path.stem:
+        raise InputError(
+            f"the workload {workload.name!r} stands in a file of another name",
+            remedy=f"rename the file to {workload.name}.yaml, or change the name",
+            file=path,
+            line=source.lines[("name",)],
+        )
+    return workload

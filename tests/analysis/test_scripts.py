@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+POLICIES = ("fcfs", "lpm", "ragcache", "fairway")
+EXACT = {name: {"holds": True, "detail": "checked", "cases": 10} for name in ("overtaking-bound", "score-identities")}
+PICTURES = {"spike_timeline": "sec-dynamic-a", "flood": "sec-flood"}
+
+
+def call(script: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, REPOSITORY / "scripts" / f"{script}.py", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src"), **environment},
+    )
+
+
+def answer(root: Path, out: Path, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    exact = root.parent / "exact.json"
+    exact.write_text(json.dumps(EXACT), encoding="utf-8")
+    return call(
+        "answer_claims",
+        *("--rows-root", root, "--workloads", "sec-dynamic-a", "sec-flood", "--policies", *POLICIES),
+        *("--seeds-expected", 5, "--exact", exact, "--claims", REPOSITORY / "paper" / "claims.yaml"),
+        *("--resamples", 200, "--out-dir", out, *more),
+        **environment,
+    )
+
+
+def tabulate(root: Path, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return call(
+        "tabulate_metrics",
+        *("--rows-root", root, "--workloads", "sec-dynamic-a", "sec-flood", "--policies", *POLICIES),
+        *("--resamples", 200, "--out-dir", out),
+        **environment,
+    )
+
+
+def plot(name: str, root: Path, out: Path, *policies: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return call(
+        f"plot_{name}",
+        *("--rows-root", root, "--workload", PICTURES[name], "--policies", *(policies or POLICIES)),
+        *("--out-pdf", out / f"{name}.pdf", "--out-svg", out / f"{name}.svg"),
+        **environment,
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_claims_are_answered_and_shown(rows_root: Path, tmp_path: Path) -> None:
+    assert answer(rows_root, tmp_path / "out").returncode == 0
+    assert list(contents(tmp_path / "out")) == ["claims.csv", "claims.json", "claims.md"]
+    document = json.loads((tmp_path / "out" / "claims.json").read_text(encoding="utf-8"))
+    assert len(document["claims"]) == 19
+    assert sum(document["verdicts"].values()) == 19
+    assert len(pd.read_csv(tmp_path / "out" / "claims.csv")) == 19
+    shown = call("show_claims", "--claims", tmp_path / "out" / "claims.json")
+    assert shown.returncode == 0
+    assert max(map(len, shown.stdout.splitlines())) <= 120 + len(str(tmp_path))
+    assert document["claims_sha256"] in shown.stdout
+    assert "modelled" in shown.stdout
+
+
+def test_an_edited_result_ends_in_status_1_with_old_and_new_numbers(rows_root: Path, tmp_path: Path) -> None:
+    path = rows_root / "sec-flood" / "fairway" / "requests.parquet"
+    frame = pd.read_parquet(path)
+    frame["first_token_ns"] = frame["arrival_ns"] + 10**12
+    frame.to_parquet(path)
+    found = answer(rows_root, tmp_path / "out")
+    assert found.returncode == 1
+    assert "EDITED after it was written: requests.parquet of sec-flood/fairway" in found.stdout
+    assert "-> 1,000 s" in found.stdout
+    assert "(indicative, edited)" in (tmp_path / "out" / "claims.md").read_text(encoding="utf-8")
+    assert call("show_claims", "--claims", tmp_path / "out" / "claims.json").returncode == 1
+
+
+def test_a_deleted_result_ends_in_status_1_and_is_named(rows_root: Path, tmp_path: Path) -> None:
+    shutil.rmtree(rows_root / "sec-flood" / "lpm")
+    found = answer(rows_root, tmp_path / "out")
+    assert found.returncode == 1
+    assert "missing: sec-flood/lpm/requests.parquet" in found.stdout
+    assert len(contents(tmp_path / "out")) == 3
+    assert answer(rows_root, tmp_path / "out", "--status-later").returncode == 0
+    assert call("show_claims", "--claims", tmp_path / "out" / "claims.json").returncode == 1
+
+
+def test_a_truncated_result_is_one_line_status_2_and_writes_nothing(rows_root: Path, tmp_path: Path) -> None:
+    path = rows_root / "sec-flood" / "lpm" / "hooks.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    for found in (answer(rows_root, tmp_path / "out"), tabulate(rows_root, tmp_path / "out")):
+        assert found.returncode == 2
+        assert "hooks.parquet" in found.stderr
+        assert len(found.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_metrics_are_tabulated(rows_root: Path, tmp_path: Path) -> None:
+    assert tabulate(rows_root, tmp_path / "out").returncode == 0
+    table = pd.read_csv(tmp_path / "out" / "metrics.csv")
+    assert set(table.policy) == set(POLICIES)
+    assert "warm-up" not in set(table.phase)
+    assert (table.p50_low_s <= table.p50_s).all()
+    assert (table.p50_s <= table.p50_high_s).all()
+    assert table.uncached_p95_over_p5.notna().equals(table.policy == "fcfs")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_missing_policy_is_named_and_nothing_drawn(rows_root: Path, tmp_path: Path, name: str) -> None:
+    found = plot(name, rows_root, tmp_path / "out", "fcfs", "peek")
+    assert found.returncode == 2
+    assert "peek" in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_outputs_are_the_same_bytes_everywhere(rows_root: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(rows_root, tmp_path / "another place" / "rows"))
+    places = ((rows_root, tmp_path / "one", {}), (other, tmp_path / "two", {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}))
+    for root, out, environment in places:
+        for found in (
+            answer(root, out, **environment),
+            tabulate(root, out, **environment),
+            *(plot(name, root, out, **environment) for name in PICTURES),
+        ):
+            assert found.returncode == 0, found.stderr
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    for name, text in contents(tmp_path / "one").items():
+        assert str(tmp_path).encode() not in text, name
+
+
+@pytest.mark.parametrize(
+    "script", ["answer_claims", "show_claims", "tabulate_metrics", "plot_spike_timeline", "plot_flood"]
+)
+def test_scripts_explain_themselves(script: str) -> None:
+    found = call(script, "--help")
+    assert found.returncode == 0
+    assert "usage" in found.stdout

@@ -1,0 +1,117 @@
+"""A bad configuration ends with one line, status 2 and nothing written."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairway.configuration import load_configuration
+from fairway.errors import InputError
+
+Process = subprocess.CompletedProcess[str]
+
+BAD = {  # what is replaced in quick.yaml, by what: the line of the fault, what the message says, what helps
+    "unknown policy": ("- lpm\n", "- lpn\n", 9, "unknown policy 'lpn'", "did you mean 'lpm'?"),
+    "unknown key": ("policies:", "polices:", 7, "unknown key 'polices'", "did you mean 'policies'?"),
+    "unknown inner key": ("budget_tokens", "budget", 18, "unknown key 'engine.budget'", "budget_tokens"),
+    "unknown workload": ("sec-flood", "sec-floods", 6, "unknown workload 'sec-floods'", "did you mean 'sec-flood'?"),
+    "unknown profile": ("modelled", "modeled", 3, "unknown profile", "did you mean 'a6000-llama-3.1-8b-modelled'?"),
+    "no number": ("2048", "many", 18, "engine.budget_tokens: 'many'", "config.schema.yaml"),
+    "no integer": ("2048", "2048.0", 18, "engine.budget_tokens: 2048.0", "config.schema.yaml"),
+    "no seeds": ("count: 5", "count: 0", 5, "seeds.count: 0", "config.schema.yaml"),
+    "twice": ("- klpm-4\n", "- lpm\n", 7, "policies", "config.schema.yaml"),
+    "key twice": ("bootstrap:", "seeds: {first: 1, count: 5}\nbootstrap:", 19, "key 'seeds' stands twice", "keep one"),
+    "missing key": (", seed: 1}\nprofile", "}\nprofile", 2, "'seed' is a required property", "quick.yaml"),
+    "number as a key": ("profile:", "3:", 3, "a key is no text", "quotes"),
+    "alias": ("[sim]", "&a [*a]", 4, "aliases are not supported", "write the value out"),
+}
+
+
+@pytest.fixture
+def changed(tmp_path: Path, root: Path) -> Callable[[str, str], Path]:
+    def change(old: str, new: str) -> Path:
+        text = (root / "config/quick.yaml").read_text(encoding="utf-8")
+        assert old in text
+        file = tmp_path / "mine.yaml"
+        file.write_text(text.replace(old, new, 1), encoding="utf-8")
+        return file
+
+    return change
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_fault_is_named_with_line_and_remedy(fault: str, changed: Callable[[str, str], Path], root: Path) -> None:
+    old, new, line, problem, remedy = BAD[fault]
+    file = changed(old, new)
+    with pytest.raises(InputError) as caught:
+        load_configuration([file], root)
+    assert (caught.value.file, caught.value.line) == (file, line)
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1, 2]", "a: [", "a: b: c", "\t", "a: !!python/name:os.system x", "a: 2026-13-45"]
+)
+def test_no_mapping(text: str, tmp_path: Path, root: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_configuration([file], root)
+    assert caught.value.file == file
+
+
+def test_no_text(tmp_path: Path, root: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_bytes(b"corpus: \xff\xfe")
+    with pytest.raises(InputError, match="not a UTF-8 text"):
+        load_configuration([file], root)
+    with pytest.raises(InputError, match="cannot be read"):
+        load_configuration([tmp_path / "none.yaml"], root)
+
+
+def test_later_files_override_earlier_ones(tmp_path: Path, root: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("seeds: {count: 3}\npolicies: [srpt]\n", encoding="utf-8")
+    configuration = load_configuration([root / "config/quick.yaml", file], root)
+    assert configuration.seeds == (1, 2, 3)
+    assert configuration.policies == ("srpt",)
+
+
+@pytest.mark.parametrize("name", ["quick", "full", "tiny"])
+def test_shipped_configurations_are_good(name: str, root: Path) -> None:
+    seeds = {"quick": 5, "full": 20, "tiny": 2}
+    assert len(load_configuration([root / f"config/{name}.yaml"], root).seeds) == seeds[name]
+
+
+def test_the_workflow_ends_with_one_line_and_status_2(
+    tmp_path: Path, changed: Callable[[str, str], Path], snakemake: Callable[..., Process]
+) -> None:
+    file = changed("- lpm\n", "- lpn\n")
+    folder = tmp_path / "run"
+    folder.mkdir()
+    refused = snakemake(folder, "--cores", "1", "--configfile", str(file))
+    assert refused.returncode == 2
+    assert re.findall(
+        r"^error: \S*mine\.yaml:9: unknown policy 'lpn'\. Remedy: .*$", refused.stdout, flags=re.MULTILINE
+    )
+    assert "Traceback" not in refused.stdout
+    assert [path.name for path in folder.iterdir() if path.name != ".snakemake"] == []
+
+
+def test_values_of_the_command_line_are_checked_too(tmp_path: Path, snakemake: Callable[..., Process]) -> None:
+    refused = snakemake(tmp_path, "--cores", "1", "--config", "policies=[fcfs, lpn]")
+    assert refused.returncode == 2
+    assert "error: --config: unknown policy 'lpn'. Remedy: did you mean 'lpm'?" in refused.stdout
+
+
+def test_check_config_says_what_would_run(tmp_path: Path, root: Path, script: Callable[..., Process]) -> None:
+    good = script(tmp_path, "check_config.py", "--config", root / "config/tiny.yaml")
+    assert good.returncode == 0
+    assert good.stdout.startswith("3 policies on 2 workloads with 2 seeds")
+    (tmp_path / "bad.yaml").write_text("seed: 3\n", encoding="utf-8")
+    bad = script(tmp_path, "check_config.py", "--config", root / "config/tiny.yaml", "bad.yaml")
+    assert bad.returncode == 2
+    assert bad.stdout.startswith("error: bad.yaml:1: unknown key 'seed'. Remedy: did you mean 'seeds'?")

@@ -1,0 +1,210 @@
+"""The whole workflow at its smallest: the same bytes anywhere, nothing done twice, nothing missed."""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.xdist_group("dag")  # the tests share two runs, which one process makes
+
+Process = subprocess.CompletedProcess[str]
+Snakemake = Callable[..., Process]
+
+MADE = ["data", "results", "figures"]
+PARTS_OF_REPOSITORY = ["Snakefile", "config", "envs", "paper", "profiles", "scripts", "src", "workflow"]
+JOBS_BEFORE_KILL = 9
+ROWS = Path("results/rows/sim")
+
+
+@dataclass(frozen=True)
+class Killed:
+    """A run that was killed and then taken up again."""
+
+    folder: Path
+    before_ns: dict[str, int]  # when the files of the jobs that had finished by the kill were written
+    after_ns: dict[str, int]
+    resumed: Process
+
+
+def tiny(root: Path, *options: str) -> list[str]:
+    return ["--configfile", str(root / "config/tiny.yaml"), *options]
+
+
+def all_but_sources(folder: str, names: list[str]) -> set[str]:
+    if (Path(folder) / "Snakefile").exists():
+        return set(names) - set(PARTS_OF_REPOSITORY)
+    return set(names) & {"__pycache__"}
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    files = [file for part in MADE for file in sorted((folder / part).rglob("*")) if file.is_file()]
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def jobs(process: Process) -> Counter[str]:
+    assert process.returncode == 0, process.stdout
+    return Counter(re.findall(r"^(?:local)?rule (\w+):$", process.stdout, flags=re.MULTILINE))
+
+
+def written_ns(folder: Path, files: list[str]) -> dict[str, int]:
+    return {file: (folder / file).stat().st_mtime_ns for file in files}
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dag")
+
+
+@pytest.fixture(scope="module")
+def plain(shelf: Path, root: Path, snakemake: Snakemake) -> Path:
+    folder = shelf / "plain"
+    folder.mkdir()
+    places = sorted(path.name for path in root.iterdir())
+    process = snakemake(
+        folder, "--cores", "1", *tiny(root), PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", PYTHONDONTWRITEBYTECODE="1"
+    )
+    assert process.returncode == 0, process.stdout
+    assert sorted(path.name for path in root.iterdir()) == places, "outputs go to the working directory alone"
+    return folder
+
+
+@pytest.fixture
+def again(shelf: Path, plain: Path) -> Iterator[Path]:
+    """Give a copy of the plain run, beside it, to change."""
+    folder = shelf / "again"
+    shutil.copytree(plain, folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def killed(shelf: Path, root: Path) -> Killed:
+    folder = shelf / "it's a folder (copy)"
+    shutil.copytree(root, folder, symlinks=True, ignore=all_but_sources)
+    environment = os.environ | {"PYTHONHASHSEED": "4242", "TZ": "Asia/Kathmandu", "LC_ALL": "tr_TR.UTF-8"}
+    environment.pop("PYTHONPATH", None)
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "config/tiny.yaml"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "encoding": "utf-8"}
+
+    with subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes) as process:
+        assert process.stdout
+        log = ""
+        for line in process.stdout:
+            log += line
+            if log.count("Finished jobid") == JOBS_BEFORE_KILL:
+                os.killpg(process.pid, signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL, log
+    outputs = {job: files for files, job in re.findall(r"output: (.+)\n(?:.*\n)*?    jobid: (\d+)", log)}
+    finished = [outputs[job] for job in re.findall(r"Finished jobid: (\d+)", log)]
+    files = [file for some in finished for file in some.split(", ")]
+    before_ns = written_ns(folder, files)
+    resumed = subprocess.run(command, cwd=folder, env=environment, check=False, **pipes)
+    assert resumed.returncode == 0, resumed.stdout
+    return Killed(folder, before_ns, written_ns(folder, files), resumed)
+
+
+def test_same_bytes_whatever_the_folder_cores_hash_seed_zone_and_locale(plain: Path, killed: Killed) -> None:
+    expected = checksums(plain)
+    assert {Path(file).suffix for file in expected} == {".json", ".jsonl", ".parquet", ".csv", ".md", ".pdf", ".svg"}
+    assert checksums(killed.folder) == expected
+
+
+def test_a_killed_run_goes_on_without_doing_finished_jobs_again(killed: Killed, plain: Path) -> None:
+    assert len(killed.before_ns) >= JOBS_BEFORE_KILL
+    assert killed.after_ns == killed.before_ns
+    assert jobs(killed.resumed).total() == 22 - JOBS_BEFORE_KILL
+
+
+def test_progress_and_claims_are_seen(killed: Killed) -> None:
+    assert re.search(r"^\d+ of 13 jobs, \d+ s so far, about \d+ s left$", killed.resumed.stdout, flags=re.MULTILINE)
+    assert "results/tables/claims.json" in killed.resumed.stdout
+
+
+def test_every_job_leaves_a_log_and_a_benchmark(plain: Path) -> None:
+    assert len(list((plain / "logs").rglob("*.log"))) == 22
+    assert len(list((plain / "benchmarks/dag").rglob("*.tsv"))) == 21  # rule all only shows
+
+
+def test_nothing_is_done_again(again: Path, root: Path, snakemake: Snakemake) -> None:
+    assert jobs(snakemake(again, "--cores", "1", *tiny(root))) == {"all": 1}
+
+
+def test_an_added_policy_runs_that_policy_and_the_tables(again: Path, root: Path, snakemake: Snakemake) -> None:
+    more = snakemake(again, "--cores", "1", *tiny(root, "--config", "policies=[fcfs, lpm, fairway, srpt]"))
+    assert jobs(more) == {"replay": 2, "tabulate_metrics": 1, "answer_claims": 1, "all": 1}
+    assert set(re.findall(r"policy=(\S+)", more.stdout)) == {"srpt"}
+
+
+AFTER_ROWS = {"tabulate_metrics": 1, "answer_claims": 1, "all": 1}
+MADE_AGAIN = {
+    "results/rows/sim/sec-flood/lpm/hooks.parquet": {"replay": 1, "plot_flood": 1, **AFTER_ROWS},
+    "data/traces/sec-dynamic-a/2.jsonl": {"build_trace": 1, "replay": 3, "plot_spike_timeline": 1, **AFTER_ROWS},
+    "results/calibration/sec-flood/1.json": {
+        "calibrate": 1,
+        "build_trace": 1,
+        "replay": 3,
+        "plot_flood": 1,
+        **AFTER_ROWS,
+    },
+    "results/exact.json": {"check_exact": 1, "answer_claims": 1, "all": 1},
+    "results/tables/claims.md": {"answer_claims": 1, "all": 1},
+    "figures/flood.svg": {"plot_flood": 1, "all": 1},
+}
+
+
+@pytest.mark.parametrize("deleted", MADE_AGAIN)
+def test_a_deleted_result_is_planned_again(deleted: str, again: Path, root: Path, snakemake: Snakemake) -> None:
+    (again / deleted).unlink()
+    assert jobs(snakemake(again, "--cores", "1", "--dry-run", *tiny(root))) == MADE_AGAIN[deleted]
+
+
+def test_a_deleted_result_comes_back_the_same(again: Path, plain: Path, root: Path, snakemake: Snakemake) -> None:
+    (again / "results/rows/sim/sec-flood/lpm/requests.parquet").unlink()
+    assert snakemake(again, "--cores", "1", *tiny(root)).returncode == 0
+    assert checksums(again) == checksums(plain)
+
+
+def test_an_edited_result_is_told_with_status_1_until_it_is_deleted(
+    again: Path, plain: Path, root: Path, snakemake: Snakemake
+) -> None:
+    file = again / ROWS / "sec-flood/fairway/requests.parquet"
+    table = pq.read_table(file)
+    place = table.schema.get_field_index("first_token_ns")
+    later = pa.array(table["first_token_ns"].to_numpy() + np.int64(10**12), type=pa.int64())
+    pq.write_table(table.set_column(place, table.schema.field(place), later), file)
+    for _ in range(2):
+        told = snakemake(again, "--cores", "1", *tiny(root))
+        assert told.returncode == 1, told.stdout
+        assert "edited" in told.stdout
+    file.unlink()
+    assert snakemake(again, "--cores", "1", *tiny(root)).returncode == 0
+    assert checksums(again) == checksums(plain)
+
+
+def test_changed_resamples_redo_the_tables_alone(again: Path, root: Path, snakemake: Snakemake) -> None:
+    more = again / "more.yaml"  # --config would hand the number on as a text
+    more.write_text("bootstrap: {resamples: 100}\n", encoding="utf-8")
+    planned = snakemake(again, "--cores", "1", "--dry-run", *tiny(root, str(more)))
+    assert jobs(planned) == {"tabulate_metrics": 1, "answer_claims": 1, "all": 1}
+
+
+def test_two_runs_in_one_folder_are_refused(again: Path, root: Path, snakemake: Snakemake) -> None:
+    with (again / ".snakemake/fairway.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = snakemake(again, "--cores", "1", *tiny(root))
+    assert refused.returncode == 1
+    assert "error: another run is at work in this folder" in refused.stdout

@@ -1,0 +1,87 @@
+"""Every script can be run by hand; an outside package's policy goes through the workflow's own script."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+Process = subprocess.CompletedProcess[str]
+Script = Callable[..., Process]
+
+SCRIPTS = sorted(path.name for path in (Path(__file__).resolve().parents[2] / "scripts").glob("*.py"))
+POLICY = '''
+from fairway.policies import Policy
+
+
+class Newest(Policy):
+    """The last request to arrive goes first."""
+
+    def order(self, view):
+        yield from range(len(view) - 1, -1, -1)
+'''
+ENTRY_POINTS = "[fairway.policies]\nnewest-first = outside_package:Newest\nbroken = outside_package:Missing\n"
+TRACE = """\
+{"timestamp": 0, "input_length": 4000, "output_length": 1, "hash_ids": [1, 2, 3, 4, 5, 6, 7, 8]}
+{"timestamp": 1, "input_length": 4000, "output_length": 1, "hash_ids": [11, 12, 13, 14, 15, 16, 17, 18]}
+{"timestamp": 2, "input_length": 4000, "output_length": 1, "hash_ids": [21, 22, 23, 24, 25, 26, 27, 28]}
+"""
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_help(name: str, tmp_path: Path, script: Script) -> None:
+    told = script(tmp_path, name, "--help")
+    assert told.returncode == 0
+    assert told.stdout.startswith(f"usage: {name}")
+    description = told.stdout.split("\n\n")[1]
+    assert len(description.split()) >= 5
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def outside_package(tmp_path: Path) -> Path:
+    """Lay out what an installed package leaves in site-packages."""
+    site = tmp_path / "site-packages"
+    information = site / "outside_package-1.0.dist-info"
+    information.mkdir(parents=True)
+    (site / "outside_package.py").write_text(POLICY, encoding="utf-8")
+    (information / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: outside-package\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (information / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
+    return site
+
+
+def replay(script: Script, folder: Path, policy: str, site: Path) -> Process:
+    (folder / "trace.jsonl").write_text(TRACE, encoding="utf-8")
+    options = ["--policy", policy, "--traces", "trace.jsonl", "--profile", "a6000-llama-3.1-8b-modelled"]
+    sizes = ["--cache-blocks", "2000", "--budget-tokens", "2048", "--max-num-seqs", "256", "--block-tokens", "16"]
+    return script(folder, "replay.py", *options, *sizes, "--out-dir", "rows", more_paths=[site])
+
+
+def test_a_policy_of_an_outside_package_is_replayed(tmp_path: Path, script: Script, outside_package: Path) -> None:
+    done = replay(script, tmp_path, "newest-first", outside_package)
+    assert done.returncode == 0, done.stdout
+    rows = pq.read_table(tmp_path / "rows/requests.parquet").to_pydict()
+    assert set(rows["policy"]) == {"newest-first"}
+    served = sorted(rows["request"], key=lambda request: rows["first_token_ns"][rows["request"].index(request)])
+    assert served == [0, 2, 1]  # the first is alone when it starts; then the newest goes first
+
+
+def test_an_outside_policy_that_cannot_be_loaded_is_named(
+    tmp_path: Path, script: Script, outside_package: Path
+) -> None:
+    refused = replay(script, tmp_path, "broken", outside_package)
+    assert refused.returncode == 2
+    assert "policy 'broken' cannot be loaded" in refused.stdout
+    assert not (tmp_path / "rows").exists()
+
+
+def test_the_workflow_accepts_an_outside_policy(
+    tmp_path: Path, snakemake: Callable[..., Process], outside_package: Path
+) -> None:
+    (tmp_path / "run").mkdir()
+    options = ["--cores", "1", "--dry-run", "--quiet", "--config", "policies=[newest-first]"]
+    planned = snakemake(tmp_path / "run", *options, PYTHONPATH=str(outside_package))
+    assert planned.returncode == 0, planned.stdout

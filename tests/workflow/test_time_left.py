@@ -1,0 +1,69 @@
+"""The estimate of the time left."""
+
+import logging
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from time_left import ProgressHandler
+
+
+class Run:
+    """A run told event by event, with a clock that stands still in between."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **planned: int) -> None:
+        self.now_s = 0.0
+        monkeypatch.setattr("time_left.TYPICAL_S", {"calibrate": 15.0, "replay": 10.0})
+        monkeypatch.setattr("time_left.time.monotonic", lambda: self.now_s)
+        self.handler = ProgressHandler()
+        self._tell(event=LogEvent.RUN_INFO, stats={**planned, "total": sum(planned.values())})
+
+    def start(self, job: int, rule: str) -> None:
+        self._tell(event=LogEvent.JOB_INFO, jobid=job, rule_name=rule)
+
+    def finish(self, job: int) -> None:
+        self._tell(event=LogEvent.JOB_FINISHED, job_id=job)
+
+    def _tell(self, **values: object) -> None:
+        self.handler.handle(logging.makeLogRecord(values))
+
+
+def test_a_run_of_typical_speed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Run(monkeypatch, calibrate=2, replay=3)
+    run.start(1, "calibrate")
+    run.now_s = 15.0
+    run.finish(1)
+    assert capsys.readouterr().err == "1 of 5 jobs, 15 s so far, about 45 s left\n"
+
+
+def test_a_slow_machine_stretches_the_guesses_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(monkeypatch, calibrate=1, replay=1)
+    run.start(1, "calibrate")
+    run.now_s = 30.0
+    run.finish(1)
+    assert capsys.readouterr().err == "1 of 2 jobs, 30 s so far, about 20 s left\n"
+
+
+def test_what_was_measured_replaces_the_guess(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(monkeypatch, replay=3)
+    for job in (1, 2):
+        run.start(job, "replay")
+        run.now_s += 200.0
+        run.finish(job)
+    assert capsys.readouterr().err.splitlines()[-1] == "2 of 3 jobs, 6 min 40 s so far, about 3 min 20 s left"
+
+
+def test_two_jobs_at_once_halve_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(monkeypatch, replay=6)
+    run.start(1, "replay")
+    run.start(2, "replay")
+    run.now_s = 60.0
+    run.finish(1)
+    run.finish(2)
+    assert capsys.readouterr().err.splitlines()[-1] == "2 of 6 jobs, 1 min 0 s so far, about 2 min 0 s left"

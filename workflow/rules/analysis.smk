@@ -1,0 +1,102 @@
+"""Tables and figures from rows, whichever backend they came from."""
+
+
+rule tabulate_metrics:
+    input:
+        TABLE_ROWS,
+    output:
+        csv="results/tables/metrics.csv",
+        md="results/tables/metrics.md",
+        json="results/tables/metrics.json",
+    log:
+        "logs/tabulate_metrics.log",
+    benchmark:
+        "benchmarks/dag/tabulate_metrics.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        rows_root=subpath(input[0], ancestor=3),
+        workloads=CONFIG.workloads,
+        policies=CONFIG.policies,
+        resamples=CONFIG.bootstrap.resamples,
+        bootstrap_seed=CONFIG.bootstrap.seed,
+        folder=subpath(output.csv, parent=True),
+    shell:
+        'python "$SCRIPTS"/tabulate_metrics.py --rows-root {params.rows_root:q}'
+        " --workloads {params.workloads:q} --policies {params.policies:q} --resamples {params.resamples}"
+        " --bootstrap-seed {params.bootstrap_seed} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+
+
+rule answer_claims:
+    input:
+        rows=TABLE_ROWS,
+        exact=rules.check_exact.output,
+        claims=source("paper/claims.yaml"),
+    output:
+        csv="results/tables/claims.csv",
+        md="results/tables/claims.md",
+        json="results/tables/claims.json",
+    log:
+        "logs/answer_claims.log",
+    benchmark:
+        "benchmarks/dag/answer_claims.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        rows_root=subpath(input[0], ancestor=3),
+        workloads=CONFIG.workloads,
+        policies=CONFIG.policies,
+        seeds=len(CONFIG.seeds),
+        resamples=CONFIG.bootstrap.resamples,
+        bootstrap_seed=CONFIG.bootstrap.seed,
+        folder=subpath(output.csv, parent=True),
+    # --status-later: the files stay also when a result was edited; showing them then ends with status 1.
+    shell:
+        'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q}'
+        " --workloads {params.workloads:q} --policies {params.policies:q} --seeds-expected {params.seeds}"
+        " --exact {input.exact:q} --claims {input.claims:q} --resamples {params.resamples}"
+        " --bootstrap-seed {params.bootstrap_seed} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
+
+
+rule plot_spike_timeline:
+    input:
+        figure_rows(SPIKE_WORKLOAD),
+    output:
+        pdf="figures/spike-timeline.pdf",
+        svg="figures/spike-timeline.svg",
+    log:
+        "logs/plot_spike_timeline.log",
+    benchmark:
+        "benchmarks/dag/plot_spike_timeline.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        rows_root=subpath(input[0], ancestor=3),
+        workload=SPIKE_WORKLOAD,
+        policies=FIGURE_POLICIES,
+    shell:
+        'python "$SCRIPTS"/plot_spike_timeline.py --rows-root {params.rows_root:q}'
+        " --workload {params.workload} --policies {params.policies:q}"
+        " --out-pdf {output.pdf:q} --out-svg {output.svg:q} 2>&1 | tee {log:q}"
+
+
+rule plot_flood:
+    input:
+        figure_rows(FLOOD_WORKLOAD),
+    output:
+        pdf="figures/flood.pdf",
+        svg="figures/flood.svg",
+    log:
+        "logs/plot_flood.log",
+    benchmark:
+        "benchmarks/dag/plot_flood.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        rows_root=subpath(input[0], ancestor=3),
+        workload=FLOOD_WORKLOAD,
+        policies=FIGURE_POLICIES,
+    shell:
+        'python "$SCRIPTS"/plot_flood.py --rows-root {params.rows_root:q}'
+        " --workload {params.workload} --policies {params.policies:q}"
+        " --out-pdf {output.pdf:q} --out-svg {output.svg:q} 2>&1 | tee {log:q}"

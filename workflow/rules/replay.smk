@@ -1,0 +1,39 @@
+"""Replays: one job per backend, workload and policy, all seeds inside; and the checks that need no replay."""
+
+
+rule replay:
+    input:
+        traces=expand(TRACE, seed=CONFIG.seeds, allow_missing=True),
+        headers=expand(TRACE_HEADER, seed=CONFIG.seeds, allow_missing=True),
+        profile=PROFILE,
+    output:
+        requests=f"{ROWS}/requests.parquet",
+        hooks=f"{ROWS}/hooks.parquet",
+        runs=f"{ROWS}/runs.parquet",
+        seal=f"{ROWS}/seal.json",
+    log:
+        "logs/replay/{backend}/{workload}/{policy}.log",
+    benchmark:
+        "benchmarks/dag/replay/{backend}/{workload}/{policy}.tsv"
+    conda:
+        "../../envs/replay.yaml"
+    params:
+        folder=subpath(output.seal, parent=True),
+        engine=ENGINE_OPTIONS,
+    shell:
+        'python "$SCRIPTS"/replay.py --policy {wildcards.policy:q} --traces {input.traces:q}'
+        " --profile {input.profile:q} --backend {wildcards.backend} {params.engine}"
+        " --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+
+
+rule check_exact:
+    output:
+        "results/exact.json",
+    log:
+        "logs/check_exact.log",
+    benchmark:
+        "benchmarks/dag/check_exact.tsv"
+    conda:
+        "../../envs/replay.yaml"
+    shell:
+        'python "$SCRIPTS"/check_exact.py --out {output:q} 2>&1 | tee {log:q}'

@@ -1,0 +1,26 @@
+"""One run at a time in a working directory, by a lock that dies with its process.
+
+Snakemake's own lock outlives a killed run and then wants `--unlock`; workflow/profiles/default turns it off.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+from pathlib import Path
+from typing import IO
+
+LOCK_FILE = Path(".snakemake/fairway.lock")
+_held: list[IO[str]] = []  # an open file keeps its lock for as long as the process lives
+
+
+def claim_folder() -> None:
+    """Lock the working directory for this process; end with status 1 if another run has it."""
+    LOCK_FILE.parent.mkdir(exist_ok=True)
+    file = LOCK_FILE.open("w", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("error: another run is at work in this folder. Remedy: wait for it, or stop it.", file=sys.stderr)
+        sys.exit(1)
+    _held.append(file)
