@@ -2,7 +2,7 @@
 
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.14")
 
 
 DEFAULT_CONFIG = f"{workflow.basedir}/config/quick.yaml"

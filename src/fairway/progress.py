@@ -13,9 +13,7 @@ SECONDS_BETWEEN_LINES = 2.0
 class Progress:
     """Says at most every two seconds how much of the work is done."""
 
-    def __init__(
-        self, label: str, stream: TextIO = sys.stderr, clock_s: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, label: str, stream: TextIO = sys.stderr, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._label = label
         self._stream = stream
         self._clock_s = clock_s

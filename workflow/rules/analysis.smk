@@ -63,7 +63,7 @@ rule plot_spike_timeline:
         figure_rows(SPIKE_WORKLOAD),
     output:
         pdf="figures/spike-timeline.pdf",
-        svg="figures/spike-timeline.svg",
+        svg=report("figures/spike-timeline.svg", caption="../report/spike-timeline.rst", category="Figures"),
     log:
         "logs/plot_spike_timeline.log",
     benchmark:
@@ -85,7 +85,7 @@ rule plot_flood:
         figure_rows(FLOOD_WORKLOAD),
     output:
         pdf="figures/flood.pdf",
-        svg="figures/flood.svg",
+        svg=report("figures/flood.svg", caption="../report/flood.rst", category="Figures"),
     log:
         "logs/plot_flood.log",
     benchmark:

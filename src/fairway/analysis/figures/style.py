@@ -26,6 +26,7 @@ WARM_UP_SHADE = "#e6e6e6"
 _PALETTE = tuple(sns.color_palette("colorblind").as_hex())
 _SETTINGS: dict[str, Any] = {
     "axes.grid": True,
+    "axes.axisbelow": True,  # lines of the grid must not cut the curves
     "axes.labelsize": 9,
     "axes.spines.right": False,
     "axes.spines.top": False,

@@ -1,0 +1,132 @@
+"""Rows of replays: complete, labelled, and written only as a whole."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from fairway.engine import Limits
+from fairway.errors import InputError
+from fairway.exact import miss_before_ten_hits, queue
+from fairway.experiment import Experiment, run_experiment
+from fairway.policies import Policy, make_policy
+from fairway.profile import load_profile
+from fairway.recording import HookRecorder
+from fairway.replay import replay
+from fairway.traces import Trace, read_trace, write_trace
+
+PROFILE = load_profile("a6000-llama-3.1-8b-modelled")
+
+
+def small_trace(seed=1, requests=30, cache_blocks=200, workload="small") -> Trace:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    lengths = rng.integers(17, 900, requests)
+    runs = [[*range(100 * int(rng.integers(0, 3)), 10_000)][: -(-int(n) // 16)] for n in lengths]
+    parameters = {"cache_blocks": cache_blocks} if cache_blocks else {}
+    return Trace(
+        arrival_ns=np.sort(rng.integers(0, 3_000, requests)) * 1_000_000,
+        prompt_tokens=lengths,
+        output_tokens=np.ones(requests, dtype=np.int64),
+        block_ids=np.array([block for run in runs for block in run], dtype=np.int64),
+        block_offsets=np.cumsum([0, *map(len, runs)]),
+        block_tokens=16,
+        kind=("usual",) * requests,
+        phase=("steady",) * requests,
+        header={
+            "block_tokens": 16,
+            "workload": workload,
+            "seed": seed,
+            "corpus_kind": "embedded",
+            "seed_replacements": 0,
+            "parameters": parameters,
+        },
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = [tmp_path / f"{seed}.jsonl" for seed in (1, 2)]
+    for seed, path in enumerate(paths, start=1):
+        write_trace(small_trace(seed), path)
+    return paths
+
+
+def test_rows_say_what_the_replay_said(files, tmp_path):
+    assert run_experiment(Experiment("fairway", PROFILE), files, tmp_path / "rows") == []
+    requests = pq.read_table(tmp_path / "rows/requests.parquet").to_pylist()
+    assert [(row["seed"], row["request"]) for row in requests] == [(s, r) for s in (1, 2) for r in range(30)]
+    trace = read_trace(files[1])
+    again = replay(trace, make_policy("fairway"), PROFILE, Limits(200))
+    second = [row for row in requests if row["seed"] == 2]
+    assert [row["first_token_ns"] for row in second] == again.first_token_ns.tolist()
+    assert [row["hit_tokens"] for row in second] == again.hit_tokens.tolist()
+    assert {row["outcome"] for row in requests} == {"served"}
+    (first, _) = pq.read_table(tmp_path / "rows/runs.parquet").to_pylist()
+    assert first["evidence"] == "simulated"
+    assert first["profile_evidence"] == "modelled"
+    assert first["cache_blocks"] == 200
+    assert first["computed_tokens"] + first["hit_tokens"] == first["prompt_tokens"]
+
+
+def test_a_refused_request_is_a_row_without_times(tmp_path):
+    path = tmp_path / "1.jsonl"
+    write_trace(small_trace(cache_blocks=30), path)
+    refusals = run_experiment(Experiment("lpm", PROFILE), [path], tmp_path / "rows")
+    rows = pq.read_table(tmp_path / "rows/requests.parquet").to_pylist()
+    refused = [row for row in rows if row["outcome"] == "unservable"]
+    assert len(refused) == len(refusals) > 0
+    assert all(row["first_token_ns"] is None and row["prompt_tokens"] > 29 * 16 for row in refused)
+    assert pq.read_table(tmp_path / "rows/runs.parquet").to_pylist()[0]["refused"] == len(refused)
+
+
+def test_a_trace_without_a_cache_size_needs_one(tmp_path):
+    path = tmp_path / "1.jsonl"
+    write_trace(small_trace(cache_blocks=None), path)
+    with pytest.raises(InputError, match="give --cache-blocks"):
+        run_experiment(Experiment("lpm", PROFILE), [path], tmp_path / "rows")
+    run_experiment(dataclasses.replace(Experiment("lpm", PROFILE), cache_blocks=100), [path], tmp_path / "rows")
+    assert pq.read_table(tmp_path / "rows/runs.parquet").to_pylist()[0]["cache_blocks"] == 100
+
+
+def test_nothing_is_written_if_the_second_trace_is_broken(files, tmp_path):
+    text = files[1].read_text(encoding="utf-8")
+    files[1].write_text(text[:-9], encoding="utf-8")
+    with pytest.raises(InputError):
+        run_experiment(Experiment("fcfs", PROFILE), files, tmp_path / "rows")
+    assert not (tmp_path / "rows").exists()
+
+
+@pytest.mark.parametrize("experiment", [{"policy": "nobody"}, {"policy": "fcfs", "backend": "gpu"}])
+def test_unknown_names_are_refused_before_anything_runs(experiment):
+    with pytest.raises(InputError, match="unknown"):
+        Experiment(profile=PROFILE, **experiment)
+
+
+def test_a_hook_row_worked_by_hand():
+    hooks = HookRecorder()
+    hooks(7, miss_before_ten_hits(), make_policy("lpm"))
+    columns = {name: values[0] for name, values in hooks.columns().items()}
+    assert (columns["step"], columns["waiting"]) == (7, 11)
+    assert (columns["uncached_min"], columns["uncached_p5"], columns["uncached_p50"]) == (300, 300, 300)
+    assert (columns["uncached_p95"], columns["uncached_max"]) == (6000, 6000)
+    assert columns["lpm_correlation"] == 1.0
+    # the oldest goes from place 0 to 10, the others move up one: 1 - 6 (100 + 10) / (11 * 120)
+    assert columns["arrival_correlation"] == 0.5
+
+
+def test_arrival_order_correlates_fully_with_arrival():
+    hooks = HookRecorder()
+    hooks(0, miss_before_ten_hits(), make_policy("fcfs"))
+    hooks(1, queue([0, 16], [5, 5]), make_policy("fcfs"))
+    assert hooks.columns()["arrival_correlation"] == [1.0, None], "two requests say nothing"
+
+
+def test_an_order_that_leaves_requests_out_has_no_correlation():
+    class Half(Policy):
+        def order(self, view):
+            return iter(range(len(view) // 2))
+
+    hooks = HookRecorder()
+    hooks(0, miss_before_ten_hits(), Half())
+    assert hooks.columns()["lpm_correlation"] == [None]

@@ -1,0 +1,75 @@
+"""The README keeps its word: its worked example runs, its table is that of the claims, its commands exist."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from fairway.analysis.readme import BEGIN, END, with_table
+from fairway.errors import InputError
+
+Script = Callable[..., subprocess.CompletedProcess[str]]
+TRACE = """\
+{"timestamp": 0, "input_length": 2048, "output_length": 1, "hash_ids": [1, 2, 3, 4]}
+{"timestamp": 1, "input_length": 4000, "output_length": 1, "hash_ids": [11, 12, 13, 14, 15, 16, 17, 18]}
+{"timestamp": 2, "input_length": 3000, "output_length": 1, "hash_ids": [1, 2, 3, 4, 5, 6]}
+"""
+
+
+@pytest.fixture
+def readme(root: Path) -> str:
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_worked_example_of_a_policy_runs(readme: str, tmp_path: Path, script: Script) -> None:
+    example = readme.split("<!-- worked example: begin -->")[1].split("<!-- worked example: end -->")[0]
+    code = re.search(r"```python\n(.*?)```", example, re.DOTALL)
+    entry = re.search(r'```toml\n\[project.entry-points."fairway.policies"\]\n(\S+) = "(\S+)"\n```', example)
+    assert code
+    assert entry
+    site = tmp_path / "site-packages"
+    (site / "half_cached-1.0.dist-info").mkdir(parents=True)
+    (site / "half_cached.py").write_text(code[1], encoding="utf-8")
+    (site / "half_cached-1.0.dist-info/METADATA").write_text("Name: half-cached\nVersion: 1.0\n", encoding="utf-8")
+    (site / "half_cached-1.0.dist-info/entry_points.txt").write_text(
+        f"[fairway.policies]\n{entry[1]} = {entry[2]}\n", encoding="utf-8"
+    )
+    (tmp_path / "trace.jsonl").write_text(TRACE, encoding="utf-8")
+    options = ["--traces", "trace.jsonl", "--profile", "a6000-llama-3.1-8b-modelled", "--cache-blocks", "2000"]
+    done = script(tmp_path, "replay.py", "--policy", entry[1], *options, "--out-dir", "rows", more_paths=[site])
+    assert done.returncode == 0, done.stdout
+    first_token_ns = pq.read_table(tmp_path / "rows/requests.parquet").column("first_token_ns").to_pylist()
+    assert sorted(range(3), key=first_token_ns.__getitem__) == [0, 2, 1], "half cached goes ahead of an older miss"
+
+
+def test_the_table_has_every_claim(readme: str, root: Path) -> None:
+    table = readme.split(BEGIN)[1].split(END)[0]
+    claims = yaml.safe_load((root / "paper/claims.yaml").read_text(encoding="utf-8"))["claims"]
+    assert re.findall(r"\(`([a-z0-9-]+)`\)", table) == [claim["id"] for claim in claims]
+
+
+def test_the_first_screen_names_the_two_commands(readme: str) -> None:
+    first_screen = "\n".join(readme.splitlines()[:25])
+    assert "make reproduce" in first_screen
+    assert "make test" in first_screen
+
+
+def test_every_file_that_it_names_exists(readme: str, root: Path) -> None:
+    named = re.findall(r"`((?:src|docs|workflow|scripts|config|envs|paper|benchmarks)/[^`<> ]*)`", readme)
+    assert len(named) > 10
+    assert [name for name in named if not (root / name).exists()] == []
+
+
+def test_a_table_takes_the_old_one_s_place() -> None:
+    text = f"a\n{BEGIN}old\n{END}b\n"
+    assert with_table(text, "new\n", Path("README.md")) == f"a\n{BEGIN}new\n{END}b\n"
+
+
+@pytest.mark.parametrize("text", ["", BEGIN, END + BEGIN, (BEGIN + END) * 2])
+def test_a_readme_without_one_place_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="no place for the claims table"):
+        with_table(text, "new", Path("README.md"))
