@@ -10,6 +10,13 @@ DEV_STAMP := .venv/.installed-dev
 COMPILE := $(VENV_PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 
+# Scripts run by hand find the package through a .pth file, as an editable install would leave.
+define LINK_SOURCES
+import pathlib, sysconfig
+pathlib.Path(sysconfig.get_path("purelib"), "fairway.pth").write_text(f"{pathlib.Path('src').resolve()}\n", "utf-8")
+endef
+export LINK_SOURCES
+
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test test-all bench lock clean
 
@@ -45,6 +52,7 @@ $(RUN_STAMP): requirements/run.lock
 	@echo "Setting up .venv from $< (once, a minute or two)"
 	$(PYTHON) -m venv --clear .venv
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(VENV_PYTHON) -c "$$LINK_SOURCES"
 	@touch $@
 
 $(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)

@@ -26,6 +26,7 @@ Snakemake = Callable[..., Process]
 MADE = ["data", "results", "figures"]
 PARTS_OF_REPOSITORY = ["Snakefile", "config", "envs", "paper", "profiles", "scripts", "src", "workflow"]
 JOBS_BEFORE_KILL = 9
+SAY_ALL = ["--quiet", "host"]  # the default profile leaves out the jobs' details, which these tests read
 ROWS = Path("results/rows/sim")
 
 
@@ -40,7 +41,7 @@ class Killed:
 
 
 def tiny(root: Path, *options: str) -> list[str]:
-    return ["--configfile", str(root / "config/tiny.yaml"), *options]
+    return [*SAY_ALL, "--configfile", str(root / "config/tiny.yaml"), *options]
 
 
 def all_but_sources(folder: str, names: list[str]) -> set[str]:
@@ -96,7 +97,7 @@ def killed(shelf: Path, root: Path) -> Killed:
     shutil.copytree(root, folder, symlinks=True, ignore=all_but_sources)
     environment = os.environ | {"PYTHONHASHSEED": "4242", "TZ": "Asia/Kathmandu", "LC_ALL": "tr_TR.UTF-8"}
     environment.pop("PYTHONPATH", None)
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "config/tiny.yaml"]
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", *SAY_ALL, "--configfile", "config/tiny.yaml"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "encoding": "utf-8"}
 
     with subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes) as process:

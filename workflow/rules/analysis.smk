@@ -15,6 +15,7 @@ rule tabulate_metrics:
     conda:
         "../../envs/analysis.yaml"
     params:
+        code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
         workloads=CONFIG.workloads,
         policies=CONFIG.policies,
@@ -43,6 +44,7 @@ rule answer_claims:
     conda:
         "../../envs/analysis.yaml"
     params:
+        code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
         workloads=CONFIG.workloads,
         policies=CONFIG.policies,
@@ -71,6 +73,7 @@ rule plot_spike_timeline:
     conda:
         "../../envs/analysis.yaml"
     params:
+        code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
         workload=SPIKE_WORKLOAD,
         policies=FIGURE_POLICIES,
@@ -93,6 +96,7 @@ rule plot_flood:
     conda:
         "../../envs/analysis.yaml"
     params:
+        code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
         workload=FLOOD_WORKLOAD,
         policies=FIGURE_POLICIES,

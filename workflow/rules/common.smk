@@ -10,6 +10,7 @@ sys.path[:0] = [str(BASE / "src"), str(BASE / "workflow")]
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
 from environment import use_sources
+from fingerprint import ANALYSIS_SOURCES, EXACT_SOURCES, TRACE_SOURCES, fingerprint, policy_fingerprint
 from time_left import report_progress
 from single_run import claim_folder
 
@@ -47,6 +48,18 @@ TRACE = "data/traces/{workload}/{seed}.jsonl"
 TRACE_HEADER = "data/traces/{workload}/{seed}.header.json"
 ROWS = "results/rows/{backend}/{workload}/{policy}"
 PARTS = ["requests.parquet", "hooks.parquet", "runs.parquet", "seal.json"]
+
+# A parameter of each rule: changed code makes what rests on it anew, a new policy's file nobody else's results.
+PACKAGE = BASE / "src" / "fairway"
+TRACE_CODE = fingerprint(PACKAGE, TRACE_SOURCES)
+EXACT_CODE = fingerprint(PACKAGE, EXACT_SOURCES)
+ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES)
+
+
+def replay_code(wildcards):
+    """Give the fingerprint of what a replay runs."""
+    return policy_fingerprint(PACKAGE, wildcards.policy)
+
 
 RUNS = {"workload": CONFIG.workloads, "seed": CONFIG.seeds}
 CALIBRATIONS = expand(CALIBRATION, **RUNS)

@@ -12,5 +12,7 @@ rule check_profile:
         "benchmarks/dag/check_profile/{profile}.tsv"
     conda:
         "../../envs/profile.yaml"
+    params:
+        code=TRACE_CODE,
     shell:
         'python "$SCRIPTS"/check_profile.py --profile {wildcards.profile:q} --out {output:q} 2>&1 | tee {log:q}'

@@ -18,6 +18,7 @@ rule replay:
     conda:
         "../../envs/replay.yaml"
     params:
+        code=replay_code,
         folder=subpath(output.seal, parent=True),
         engine=ENGINE_OPTIONS,
     shell:
@@ -35,5 +36,7 @@ rule check_exact:
         "benchmarks/dag/check_exact.tsv"
     conda:
         "../../envs/replay.yaml"
+    params:
+        code=EXACT_CODE,
     shell:
         'python "$SCRIPTS"/check_exact.py --out {output:q} 2>&1 | tee {log:q}'

@@ -11,6 +11,7 @@ rule build_corpus:
     conda:
         "../../envs/traces.yaml"
     params:
+        code=TRACE_CODE,
         seed=CONFIG.corpus.seed,
     shell:
         'python "$SCRIPTS"/build_corpus.py --seed {params.seed} --out {output:q} 2>&1 | tee {log:q}'
@@ -30,6 +31,7 @@ rule calibrate:
     conda:
         "../../envs/traces.yaml"
     params:
+        code=TRACE_CODE,
         engine=ENGINE_OPTIONS,
     shell:
         'python "$SCRIPTS"/calibrate.py --workload {input.workload:q} --seed {wildcards.seed}'
@@ -51,6 +53,8 @@ rule build_trace:
         "benchmarks/dag/build_trace/{workload}/{seed}.tsv"
     conda:
         "../../envs/traces.yaml"
+    params:
+        code=TRACE_CODE,
     shell:
         'python "$SCRIPTS"/build_trace.py --workload {input.workload:q} --corpus {input.corpus:q}'
         " --calibration {input.calibration:q} --out {output.trace:q} 2>&1 | tee {log:q}"

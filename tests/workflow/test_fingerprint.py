@@ -1,0 +1,62 @@
+"""Changed code makes what rests on it anew, and nothing else."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def prints(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    monkeypatch.syspath_prepend(str(root / "workflow"))
+    import fingerprint
+
+    yield fingerprint
+    del sys.modules["fingerprint"]
+
+
+@pytest.fixture
+def package(root: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(root / "src/fairway", tmp_path / "fairway")
+
+
+def stages(prints, package: Path) -> dict[str, str]:
+    return {
+        name: prints.fingerprint(package, getattr(prints, f"{name}_SOURCES"))
+        for name in ("TRACE", "REPLAY", "EXACT", "ANALYSIS")
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "stale"),
+    [
+        ("engine/scheduler.py", {"TRACE", "REPLAY"}),
+        ("calibration/phased.py", {"TRACE"}),
+        ("recording.py", {"REPLAY"}),
+        ("policies/rules.py", {"TRACE", "REPLAY", "EXACT"}),
+        ("policies/klpm.py", set()),
+        ("policies/a_new_policy.py", set()),
+        ("policies/__init__.py", set()),
+        ("analysis/claims.py", {"ANALYSIS"}),
+        ("analysis/figures/style.py", {"ANALYSIS"}),
+        ("exact/golden.py", {"EXACT"}),
+    ],
+)
+def test_a_change_reaches_the_stages_that_rest_on_it(prints, package: Path, file: str, stale: set[str]) -> None:
+    before = stages(prints, package)
+    with (package / file).open("a", encoding="utf-8") as source:
+        source.write("\n# changed\n")
+    after = stages(prints, package)
+    assert {name for name in before if before[name] != after[name]} == stale
+
+
+def test_two_policies_of_different_files_have_different_fingerprints(prints, root: Path) -> None:
+    package = root / "src/fairway"
+    assert prints.policy_fingerprint(package, "lpm") != prints.policy_fingerprint(package, "srpt")
+    assert prints.policy_fingerprint(package, "klpm-4") == prints.policy_fingerprint(package, "klpm-8")
+
+
+def test_a_folder_s_place_does_not_count(prints, package: Path, root: Path) -> None:
+    assert stages(prints, package) == stages(prints, root / "src/fairway")

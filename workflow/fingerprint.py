@@ -1,0 +1,39 @@
+"""Fingerprints of the code behind a result, so that changed code makes just the results that rest on it anew."""
+
+import hashlib
+import inspect
+from pathlib import Path
+
+from fairway.policies import make_policy
+
+GROUND = ["errors.py", "files.py"]
+POLICY_CONTRACT = [f"policies/{name}.py" for name in ("base", "registry", "rules", "score")]
+ENGINE_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fcfs.py", "cache", "engine", "profile", "traces", "replay.py"]
+TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]
+REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
+EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm.py", "exact"]
+ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
+
+
+def fingerprint(package: Path, rooms: list[str], more_files: list[Path] | None = None) -> str:
+    """Hash the sources of some rooms of ``package``, with their names, and of further files."""
+    files = [file for room in rooms for file in _sources(package / room)]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(package).as_posix()}\0".encode())
+        digest.update(file.read_bytes())
+    for file in more_files or []:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def policy_fingerprint(package: Path, policy: str) -> str:
+    """Hash what a replay under ``policy`` runs: the engine, and of all policies only this one's file."""
+    source = inspect.getsourcefile(type(make_policy(policy)))
+    return fingerprint(package, REPLAY_SOURCES, [Path(source)] if source else [])
+
+
+def _sources(room: Path) -> list[Path]:
+    if room.is_file():
+        return [room]
+    return sorted(file for file in room.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
