@@ -7,8 +7,20 @@ CORES ?= all
 VENV_PYTHON := .venv/bin/python
 RUN_STAMP := .venv/.installed-run
 DEV_STAMP := .venv/.installed-dev
+VLLM_PYTHON := .venv-vllm/bin/python
+VLLM_STAMP := .venv-vllm/.installed
+VLLM_INSTALL := $(VLLM_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	--only-binary :all:
+# Where the CPU build of torch comes from if no source that pip is set up with has it.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+
 COMPILE := $(VENV_PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+
+NOT_IN_VLLM_LOCK := torch torchaudio torchcodec torchvision triton
+
+# Where .venv-vllm is missing, its tests are reported as skipped.
+VLLM_TESTS = $(if $(wildcard $(VLLM_STAMP)),$(VLLM_PYTHON),$(VENV_PYTHON)) -m pytest tests/vllm
 
 # Scripts run by hand find the package through a .pth file, as an editable install would leave.
 define LINK_SOURCES
@@ -18,7 +30,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-all bench lock clean
+.PHONY: help reproduce test test-all vllm-env parity-full bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -30,19 +42,25 @@ reproduce: $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=con
 	@echo "Figures: figures/*.{pdf,svg}. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
 
 test: $(DEV_STAMP) ## Run the tests and the linters, without the slow tests.
-	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup -m "not slow" --ignore tests/vllm
+	$(VLLM_TESTS)
 
 test-all: $(DEV_STAMP) ## Run all tests and the linters.
-	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup
+	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup --ignore tests/vllm
+	$(VLLM_TESTS)
+
+vllm-env: $(VLLM_STAMP) ## Set up .venv-vllm: vLLM 0.32.0 for CPUs, without a model.
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
 	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py
 
-lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml.
+lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requirements/vllm.in.
 	$(COMPILE) --upgrade --extra workflow --output-file requirements/run.lock pyproject.toml
 	$(COMPILE) --upgrade --extra dev --constraints requirements/run.lock --output-file requirements/dev.lock pyproject.toml
+	$(COMPILE) --upgrade --override requirements/vllm.overrides $(addprefix --no-emit-package ,$(NOT_IN_VLLM_LOCK)) \
+		--output-file requirements/vllm.lock requirements/vllm.in
 
-clean: ## Remove what the workflow and the tools made, except the environment .venv.
+clean: ## Remove what the workflow and the tools made, except the environments.
 	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.pdf figures/*.svg .snakemake
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 
@@ -58,4 +76,18 @@ $(RUN_STAMP): requirements/run.lock
 $(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
 	@echo "Adding the tools of development from $< (once)"
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VLLM_STAMP): requirements/vllm.lock requirements/vllm-torch.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'error: Python 3.11 or newer is needed. Remedy: make PYTHON=/path/to/python3.11 ...' >&2; exit 2; }
+	@echo "Setting up .venv-vllm from $^ (once, two minutes, 2 GB)"
+	$(PYTHON) -m venv --clear .venv-vllm
+	@$(VLLM_INSTALL) -r requirements/vllm-torch.lock 2>/dev/null || \
+		$(VLLM_INSTALL) --index-url "$(TORCH_INDEX)" -r requirements/vllm-torch.lock || \
+		{ echo 'error: neither the sources that pip is set up with nor $(TORCH_INDEX) have the CPU build of torch in' \
+			'requirements/vllm-torch.lock for this Python and machine (Linux x86-64 is needed). Remedy: make vllm-env' \
+			'TORCH_INDEX=<an index that has it>.' >&2; exit 2; }
+	$(VLLM_INSTALL) -r requirements/vllm.lock
+	$(VLLM_PYTHON) -c "$$LINK_SOURCES"
 	@touch $@

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from fairway.engine import HookObserver, Limits, Request, Scheduler, Step, UnservableError
+from fairway.engine import Engine, EngineFactory, HookObserver, Limits, Request, Scheduler, Step, UnservableError
 from fairway.errors import InputError
 from fairway.policies import Policy
 from fairway.profile import Profile
@@ -62,17 +62,18 @@ def replay(
     profile: Profile,
     limits: Limits,
     *,
+    engine: EngineFactory = Scheduler,
     prompts: Prompts | None = None,
     observe_hook: HookObserver | None = None,
     progress: Progress | None = None,
 ) -> Replay:
-    """Run ``trace`` under ``policy`` on the readable engine.
+    """Run ``trace`` under ``policy`` on an engine, by default the readable one.
 
     A request that arrives at the instant at which a step ends takes part in the next step's order. A request that can
     never fit is refused on arrival and counted; the run goes on. Raises `InputError` if the policy leaves requests
     waiting for ever.
     """
-    clock = _Clock(Scheduler(policy, limits, observe_hook), profile)
+    clock = _Clock(engine(policy, limits, observe_hook), profile)
     requests = _requests(trace, prompts or Prompts.of(trace, profile, limits))
     clock.run(requests, progress)
     return _result(requests, clock)
@@ -81,32 +82,32 @@ def replay(
 class _Clock:
     """Virtual time of one engine: arrivals, steps, and what they add up to."""
 
-    def __init__(self, scheduler: Scheduler, profile: Profile) -> None:
+    def __init__(self, engine: Engine, profile: Profile) -> None:
         self.now_ns = 0
         self.refusals: dict[int, str] = {}
         self.steps = self.busy_ns = self.evicted_blocks = self.computed_tokens = self.extrapolated_tokens = 0
-        self._scheduler = scheduler
+        self._engine = engine
         self._profile = profile
 
     def run(self, requests: list[Request], progress: Progress | None) -> None:
         arrived = 0
-        while arrived < len(requests) or self._scheduler.has_work:
+        while arrived < len(requests) or self._engine.has_work:
             while arrived < len(requests) and requests[arrived].arrival_ns <= self.now_ns:
                 self._submit(requests[arrived])
                 arrived += 1
-            step = self._scheduler.schedule(self.now_ns) if self._scheduler.has_work else None
+            step = self._engine.schedule(self.now_ns) if self._engine.has_work else None
             if step is not None and (step.chunks or step.preempted):
                 self._finish(step)
             elif arrived < len(requests):
                 self.now_ns = requests[arrived].arrival_ns
-            elif step is not None:
+            elif self._engine.has_work:  # an engine may drop aborted requests by itself
                 self._refuse_stall()
             if progress is not None:
                 progress(arrived, len(requests))
 
     def _submit(self, request: Request) -> None:
         try:
-            self._scheduler.submit(request)
+            self._engine.submit(request)
         except UnservableError as error:
             self.refusals[request.request_id] = str(error)
 
@@ -119,11 +120,11 @@ class _Clock:
         self.evicted_blocks += len(step.evicted)
         self.computed_tokens += step.new_tokens
         self.extrapolated_tokens += self._profile.extrapolated_tokens(chunks)
-        self._scheduler.complete(step, self.now_ns)
+        self._engine.complete(step, self.now_ns)
 
     def _refuse_stall(self) -> None:
         raise InputError(
-            f"policy {self._scheduler.policy.name!r} leaves {len(self._scheduler.waiting)} requests waiting for ever: "
+            f"policy {self._engine.policy.name!r} leaves {len(self._engine.waiting)} requests waiting for ever: "
             "nothing runs, nothing more arrives, and its order is empty",
             remedy="let its order name every waiting request when nothing else can run",
         )

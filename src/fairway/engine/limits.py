@@ -16,6 +16,11 @@ class Limits:
     max_num_seqs: int = 256  # --max-num-seqs, running at once
     block_tokens: int = 16  # --block-size
 
+    @property
+    def usable_tokens(self) -> int:
+        """How many tokens the cache holds; the null block holds none."""
+        return (self.cache_blocks - 1) * self.block_tokens
+
     def __post_init__(self) -> None:
         for name, least in (("cache_blocks", 2), ("budget_tokens", 1), ("max_num_seqs", 1), ("block_tokens", 1)):
             value = getattr(self, name)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
+def generated_block_id(request_id: int, block: int, cache_blocks: int) -> int:
+    """Return the id of a block that generated tokens fill: nobody else's, and negative unlike prompts' ids."""
+    return -(request_id * (cache_blocks + 1) + block) - 1
+
+
 @dataclass(slots=True, eq=False)
 class Request:
     """What an engine knows of one request; the upper part is given, the lower part is the engine's state."""

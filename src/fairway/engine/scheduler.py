@@ -19,15 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from fairway.cache import BlockPool
+from fairway.cache import BlockPool, moved_frontier
 from fairway.engine.limits import Limits
-from fairway.engine.request import Request
+from fairway.engine.refusals import refuse_position, refuse_unservable, refuse_unsupported
+from fairway.engine.request import Request, generated_block_id
 from fairway.engine.waiting_queue import WaitingQueue
-from fairway.errors import InputError
 from fairway.policies import Capability, Column, Policy, QueueView
-
-SUPPORTED_CAPABILITIES = frozenset({Capability.ON_ARRIVAL, Capability.ON_ADMIT, Capability.ON_STEP})
-SUPPORTED_COLUMNS = frozenset({Column.HIT_TOKENS})
 
 HookObserver = Callable[[int, QueueView, Policy], None]
 
@@ -58,10 +55,6 @@ class Step:
         return sum(chunk.new_tokens for chunk in self.chunks)
 
 
-class UnservableError(Exception):
-    """A request that can never fit into the cache."""
-
-
 class Scheduler:
     """One engine instance: waiting and running requests over one block pool."""
 
@@ -83,13 +76,7 @@ class Scheduler:
 
     def submit(self, request: Request) -> None:
         """Let a request wait. Raises `UnservableError` if it can never fit; nothing changes then."""
-        most_tokens = self.pool.usable_blocks * self.limits.block_tokens
-        needed_tokens = request.prompt_tokens + request.output_tokens - 1  # the last token is never computed
-        if needed_tokens > most_tokens:
-            raise UnservableError(
-                f"request {request.request_id} can never fit: {request.prompt_tokens} prompt tokens and "
-                f"{request.output_tokens} output tokens need {needed_tokens} tokens of cache, which holds {most_tokens}"
-            )
+        refuse_unservable(request, self.limits)
         self.waiting.add(request)
         if Capability.ON_ARRIVAL in self.policy.capabilities:
             self.policy.on_arrival(request.request_id)
@@ -144,24 +131,15 @@ class Scheduler:
         return self.policy.order(view)
 
     def _refresh_hits(self) -> None:
-        """Bring every waiting request's hit up to date, at the cost of how far it moved.
-
-        A resident block's ancestors are resident: whoever holds a block holds its ancestors, and suffixes are freed
-        before prefixes. So a hit is exact if its last block is resident and the next one is not.
-        """
+        """Bring every waiting request's hit up to date, at the cost of how far it moved."""
         resident = self.pool.resident
-        block_tokens = self.limits.block_tokens
         for position, request in enumerate(self.waiting.requests):
-            chain = request.chain
-            frontier = request.frontier_blocks
-            while frontier and chain[frontier - 1] not in resident:
-                frontier -= 1
-            limit = self._hit_limit_blocks(request)
-            while frontier < limit and chain[frontier] in resident:
-                frontier += 1
-            if frontier != request.frontier_blocks:
-                request.frontier_blocks = frontier
-                self.waiting.set_hit(position, frontier * block_tokens)
+            hit_blocks = moved_frontier(
+                resident, request.chain, self._hit_limit_blocks(request), request.frontier_blocks
+            )
+            if hit_blocks != request.frontier_blocks:
+                request.frontier_blocks = hit_blocks
+                self.waiting.set_hit(position, hit_blocks * self.limits.block_tokens)
 
     def _hit_limit_blocks(self, request: Request) -> int:
         """Return how many blocks can hit: at least one token is always computed."""
@@ -207,7 +185,7 @@ class Scheduler:
             position = next(order, None)
             if position is None:
                 break
-            self._check_position(position, admitted)
+            refuse_position(self.policy, position, len(self.waiting), admitted)
             request = self.waiting.requests[position]
             hit = self.pool.longest_hit(request.chain, self._hit_limit_blocks(request))
             if not self._fits_whole(request, hit):
@@ -218,14 +196,6 @@ class Scheduler:
             self._run_chunk(step, request, new_tokens)
             budget_tokens -= new_tokens
         self.waiting.remove(admitted)
-
-    def _check_position(self, position: int, admitted: set[int]) -> None:
-        if position in admitted or not 0 <= position < len(self.waiting):
-            raise InputError(
-                f"policy {self.policy.name!r} yielded position {position} of {len(self.waiting)} waiting requests"
-                + (" twice" if position in admitted else ""),
-                remedy="yield each position of the view at most once",
-            )
 
     def _fits_whole(self, request: Request, hit: list[int]) -> bool:
         """Whether all blocks of the request fit once its hit is out of the free list, though only a chunk is taken."""
@@ -267,8 +237,7 @@ class Scheduler:
 
     def _generated_hash(self, request: Request) -> int:
         """Return the hash of the block that the newest token fills: nobody else's, and negative unlike prompts' ids."""
-        block = len(request.chain)
-        return -(request.request_id * (self.limits.cache_blocks + 1) + block) - 1
+        return generated_block_id(request.request_id, len(request.chain), self.limits.cache_blocks)
 
     def _free_blocks(self, request: Request) -> None:
         self.pool.release(request.blocks)
@@ -279,14 +248,3 @@ class Scheduler:
 
     def _blocks_for(self, tokens: int) -> int:
         return -(-tokens // self.limits.block_tokens)
-
-
-def refuse_unsupported(policy: Policy) -> None:
-    """Raise `InputError` naming what ``policy`` asks for and this engine lacks."""
-    lacking = [capability.value for capability in policy.capabilities - SUPPORTED_CAPABILITIES]
-    lacking += [column.value for column in policy.columns - SUPPORTED_COLUMNS]
-    if lacking:
-        raise InputError(
-            f"policy {policy.name!r} needs {', '.join(sorted(lacking))}, which the readable engine does not support",
-            remedy="choose a policy or an engine without it",
-        )

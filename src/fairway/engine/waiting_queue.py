@@ -28,7 +28,7 @@ class WaitingQueue:
         count = len(self.requests)
         if count == self._columns.shape[1]:
             self._columns = np.concatenate([self._columns, np.zeros_like(self._columns)], axis=1)
-        position = bisect_left(self.requests, request.order_key, key=lambda other: other.order_key)
+        position = self.position(request)
         self.requests.insert(position, request)
         self._columns[:, position + 1 : count + 1] = self._columns[:, position:count]
         self._columns[:, position] = (
@@ -38,6 +38,10 @@ class WaitingQueue:
             request.prefill_ns,
             request.head_id,
         )
+
+    def position(self, request: Request) -> int:
+        """Return where a request is, or where it belongs."""
+        return bisect_left(self.requests, request.order_key, key=lambda other: other.order_key)
 
     def remove(self, positions: Iterable[int]) -> None:
         """Take out the requests at ``positions``."""

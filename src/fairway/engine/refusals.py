@@ -1,0 +1,49 @@
+"""What an engine refuses: requests that never fit, policies that ask too much, positions that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from fairway.engine.limits import Limits
+from fairway.engine.request import Request
+from fairway.errors import InputError
+from fairway.policies import Capability, Column, Policy
+
+SUPPORTED_CAPABILITIES = frozenset({Capability.ON_ARRIVAL, Capability.ON_ADMIT, Capability.ON_STEP})
+SUPPORTED_COLUMNS = frozenset({Column.HIT_TOKENS})
+
+
+class UnservableError(Exception):
+    """A request that can never fit into the cache."""
+
+
+def refuse_unservable(request: Request, limits: Limits) -> None:
+    """Raise `UnservableError` if ``request`` needs more than the whole cache holds."""
+    needed_tokens = request.prompt_tokens + request.output_tokens - 1  # the last token is never computed
+    if needed_tokens > limits.usable_tokens:
+        raise UnservableError(
+            f"request {request.request_id} can never fit: {request.prompt_tokens} prompt tokens and "
+            f"{request.output_tokens} output tokens need {needed_tokens} tokens of cache, which holds "
+            f"{limits.usable_tokens}"
+        )
+
+
+def refuse_unsupported(policy: Policy) -> None:
+    """Raise `InputError` naming what ``policy`` asks for and the engines lack."""
+    lacking = [capability.value for capability in policy.capabilities - SUPPORTED_CAPABILITIES]
+    lacking += [column.value for column in policy.columns - SUPPORTED_COLUMNS]
+    if lacking:
+        raise InputError(
+            f"policy {policy.name!r} needs {', '.join(sorted(lacking))}, which the engine does not support",
+            remedy="choose a policy or an engine without it",
+        )
+
+
+def refuse_position(policy: Policy, position: int, waiting: int, taken: Container[int]) -> None:
+    """Raise `InputError` if ``position`` is none of ``waiting`` requests, or was yielded before."""
+    if position in taken or not 0 <= position < waiting:
+        raise InputError(
+            f"policy {policy.name!r} yielded position {position} of {waiting} waiting requests"
+            + (" twice" if position in taken else ""),
+            remedy="yield each position of the view at most once",
+        )

@@ -1,0 +1,74 @@
+"""Builds vLLM's scheduler without a model: one group of full attention, prefix caching on, first come first served."""
+
+from __future__ import annotations
+
+import copy
+import gc
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from vllm.config import CacheConfig, DeviceConfig, ModelConfig, SchedulerConfig, VllmConfig
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+from vllm.v1.structured_output import StructuredOutputManager
+
+from fairway.engine import Limits
+
+MODEL_FOLDER = Path(__file__).parent / "model"  # a config.json with Llama-3.1-8B's public numbers, and nothing else
+_KV_HEADS, _HEAD_SIZE = 8, 128  # of that model; they decide nothing here, since no cache is allocated
+
+SchedulerClass = TypeVar("SchedulerClass", bound=Scheduler)
+
+
+def build_scheduler(scheduler_class: type[SchedulerClass], limits: Limits, **more: Any) -> SchedulerClass:
+    """Return a scheduler over ``limits``; ``more`` are further arguments of the class. Costs milliseconds."""
+    shared, structured_output_manager = _shared_config()
+    config = copy.copy(shared)
+    config.scheduler_config = _scheduler_config(limits, shared.model_config.max_model_len)
+    config.cache_config = copy.copy(shared.cache_config)
+    config.cache_config.block_size = limits.block_tokens
+    config.cache_config.num_gpu_blocks = limits.cache_blocks
+    spec = FullAttentionSpec(
+        block_size=limits.block_tokens, num_kv_heads=_KV_HEADS, head_size=_HEAD_SIZE, dtype=torch.bfloat16
+    )
+    return scheduler_class(
+        vllm_config=config,
+        kv_cache_config=KVCacheConfig(
+            num_blocks=limits.cache_blocks,
+            kv_cache_tensors=[],
+            kv_cache_groups=[KVCacheGroupSpec(["attention"], spec)],
+        ),
+        structured_output_manager=structured_output_manager,
+        block_size=limits.block_tokens,
+        hash_block_size=limits.block_tokens,
+        **more,
+    )
+
+
+@cache
+def _shared_config() -> tuple[VllmConfig, StructuredOutputManager]:
+    """Return what all instances share; it takes seconds, so it is built once a process."""
+    gc.freeze()  # vLLM's import leaves so many objects that every full collection takes tens of milliseconds
+    model = ModelConfig(model=str(MODEL_FOLDER), skip_tokenizer_init=True, dtype="bfloat16", seed=0)
+    config = VllmConfig(
+        model_config=model,
+        cache_config=CacheConfig(block_size=16, enable_prefix_caching=True),
+        scheduler_config=_scheduler_config(Limits(cache_blocks=2), model.max_model_len),
+        device_config=DeviceConfig("cpu"),
+    )
+    return config, StructuredOutputManager(config)
+
+
+def _scheduler_config(limits: Limits, max_model_len: int) -> SchedulerConfig:
+    """Bound a step. vLLM refuses ``max_num_batched_tokens`` below ``max_num_seqs``, so a small budget has its own name."""
+    return SchedulerConfig(
+        max_num_scheduled_tokens=limits.budget_tokens,
+        max_num_batched_tokens=max(limits.budget_tokens, limits.max_num_seqs),
+        max_num_seqs=limits.max_num_seqs,
+        max_model_len=max_model_len,
+        is_encoder_decoder=False,
+        enable_chunked_prefill=True,
+        scheduler_reserve_full_isl=True,
+    )
