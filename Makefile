@@ -33,7 +33,7 @@ export LINK_SOURCES
 .PHONY: help reproduce test test-all vllm-env parity-full bench lock clean
 
 help: ## Show this list.
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
 
 reproduce: $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
 	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
@@ -50,6 +50,10 @@ test-all: $(DEV_STAMP) ## Run all tests and the linters.
 	$(VLLM_TESTS)
 
 vllm-env: $(VLLM_STAMP) ## Set up .venv-vllm: vLLM 0.32.0 for CPUs, without a model.
+
+parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's scheduler; the summary goes to docs/parity.md.
+	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
+		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)"
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
 	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py

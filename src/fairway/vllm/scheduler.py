@@ -53,7 +53,7 @@ class LoggedScheduler(Scheduler):
 
 
 class HookedScheduler(LoggedScheduler):
-    """Before each step, the waiting queue becomes what ``order_waiting`` gives: first to try first, others not at all."""
+    """Before each step, the waiting queue becomes what ``order_waiting`` gives, first to try first, and nobody else."""
 
     order_waiting: Callable[[], Sequence[Request]]
 
