@@ -63,6 +63,7 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 	$(COMPILE) --upgrade --extra dev --constraints requirements/run.lock --output-file requirements/dev.lock pyproject.toml
 	$(COMPILE) --upgrade --override requirements/vllm.overrides $(addprefix --no-emit-package ,$(NOT_IN_VLLM_LOCK)) \
 		--output-file requirements/vllm.lock requirements/vllm.in
+	$(VENV_PYTHON) requirements/conda_twin.py
 
 clean: ## Remove what the workflow and the tools made, except the environments.
 	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.pdf figures/*.svg .snakemake

@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--commit", default="unknown", help="state of this repository for the summary")
     arguments = parser.parse_args()
     load_engine()
-    from fairway.vllm.parity import checks
+    from fairway.parity import checks
 
     if arguments.case is not None:
         return checks.check_case(arguments.case)

@@ -11,6 +11,7 @@ POLICY_CONTRACT = [f"policies/{name}.py" for name in ("base", "registry", "rules
 ENGINE_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fcfs.py", "cache", "engine", "profile", "traces", "replay.py"]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]
 REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
+VLLM_SOURCES = [*REPLAY_SOURCES, "vllm"]
 EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm.py", "exact"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
 
@@ -27,10 +28,11 @@ def fingerprint(package: Path, rooms: list[str], more_files: list[Path] | None =
     return digest.hexdigest()[:16]
 
 
-def policy_fingerprint(package: Path, policy: str) -> str:
+def policy_fingerprint(package: Path, policy: str, backend: str) -> str:
     """Hash what a replay under ``policy`` runs: the engine, and of all policies only this one's file."""
+    rooms = VLLM_SOURCES if backend == "vllm-virtual" else REPLAY_SOURCES
     source = inspect.getsourcefile(type(make_policy(policy)))
-    return fingerprint(package, REPLAY_SOURCES, [Path(source)] if source else [])
+    return fingerprint(package, rooms, [Path(source)] if source else [])
 
 
 def _sources(room: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairway.engine import Limits
+from fairway.engine import EngineFactory, Limits, Scheduler
 from fairway.errors import InputError
 from fairway.files import sha256
 from fairway.policies import make_policy
@@ -18,8 +18,9 @@ from fairway.recording import HookRecorder, Labels, concatenated, hook_columns, 
 from fairway.replay import replay
 from fairway.rows import Columns, write_rows
 from fairway.traces import Trace, read_trace
+from fairway.vllm import load_engine
 
-EVIDENCE_OF_BACKEND = {"sim": "simulated"}
+EVIDENCE_OF_BACKEND = {"sim": "simulated", "vllm-virtual": "simulated"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
 
     Returns one message a refused request.
     """
+    engine = _engine(experiment.backend)
     progress = Progress(experiment.policy)
     tables: list[tuple[Columns, Columns, Columns]] = []
     refusals = []
@@ -67,6 +69,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
             make_policy(experiment.policy, **experiment.parameters),
             experiment.profile,
             limits,
+            engine=engine,
             observe_hook=hooks,
             progress=partial(_report, progress, index, len(files)),
         )
@@ -88,6 +91,10 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         refusals += [f"{file}: {message}" for message in result.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
     return refusals
+
+
+def _engine(backend: str) -> EngineFactory:
+    return load_engine() if backend == "vllm-virtual" else Scheduler
 
 
 def _report(progress: Progress, traces_done: int, traces: int, requests_done: int, requests: int) -> None:

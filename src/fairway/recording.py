@@ -165,4 +165,4 @@ def concatenated(tables: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _result_key(labels: Labels, count: int) -> dict[str, list[str]]:
-    return {name: [getattr(labels, name)] * count for name in ("backend", "workload", "policy")}
+    return {name: [getattr(labels, name)] * count for name in ("workload", "policy")}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairway.vllm.parity import Counts, compare, random_case
-from fairway.vllm.parity.campaign import compared_policies
+from fairway.parity import Counts, compare, random_case
+from fairway.parity.campaign import compared_policies
 
 POLICIES = compared_policies()
 SEEDS = range(14)

@@ -5,7 +5,7 @@ import pytest
 from fairway.cache import BlockPool
 from fairway.engine import Limits, Scheduler, Step
 from fairway.engine.scheduler import Chunk
-from fairway.vllm.parity import FAILED, compare, random_case, read_case, shrink, write_case
+from fairway.parity import FAILED, compare, random_case, read_case, shrink, write_case
 
 MOST_CASES = 60  # random ones, from seed 0 on, until the fault is found
 

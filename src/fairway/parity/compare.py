@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any, Self
 
 from fairway.engine import Engine, HookObserver, Limits, Request, Scheduler, Step, UnservableError
+from fairway.parity.case import Case
 from fairway.policies import Policy, QueueView, make_policy
 from fairway.profile import Profile, load_profile
 from fairway.replay import Prompts, replay
 from fairway.vllm.engine import VllmEngine
-from fairway.vllm.parity.case import Case
 
 UNHOOKED = "fcfs, vLLM without the hook"
 FAILED = "one of the engines failed"

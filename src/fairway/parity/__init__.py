@@ -1,9 +1,9 @@
 """The readable engine and vLLM's scheduler side by side: random cases, every step compared, differences made small."""
 
-from fairway.vllm.parity.case import Arrival, Case, read_case, write_case
-from fairway.vllm.parity.compare import FAILED, UNHOOKED, Comparison, Counts, Difference, compare
-from fairway.vllm.parity.random_cases import random_case
-from fairway.vllm.parity.shrink import shrink
+from fairway.parity.case import Arrival, Case, read_case, write_case
+from fairway.parity.compare import FAILED, UNHOOKED, Comparison, Counts, Difference, compare
+from fairway.parity.random_cases import random_case
+from fairway.parity.shrink import shrink
 
 __all__ = [
     "FAILED",

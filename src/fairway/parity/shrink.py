@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fairway.vllm.parity.case import BLOCK_TOKENS, Arrival, Case
+from fairway.parity.case import BLOCK_TOKENS, Arrival, Case
 
 Differs = Callable[[Case], bool]
 

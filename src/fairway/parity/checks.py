@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairway.vllm.parity.campaign import Report, run_campaign, write_found
-from fairway.vllm.parity.case import read_case
-from fairway.vllm.parity.compare import compare
-from fairway.vllm.parity.report import write_summary
+from fairway.parity.campaign import Report, run_campaign, write_found
+from fairway.parity.case import read_case
+from fairway.parity.compare import compare
+from fairway.parity.report import write_summary
 
 DIFFERENCE_FILE = "difference.jsonl"
 FOUND = 1  # exit status at a difference

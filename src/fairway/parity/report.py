@@ -12,7 +12,7 @@ from typing import Any
 import vllm
 
 from fairway.files import write_json, write_text
-from fairway.vllm.parity.campaign import Outcome
+from fairway.parity.campaign import Outcome
 
 _COLUMNS = {
     "steps": "steps",
@@ -56,11 +56,11 @@ def page(summary: Mapping[str, Any]) -> str:
     """Say a summary in words and a table."""
     total, used = summary["total"], summary["versions"]
     words = (
-        f"`make parity-full` on {summary['date']}: **{summary['differences']} differences** in {total['steps']:,} steps "
+        f"`make parity-full`, {summary['date']}: **{summary['differences']} differences** in {total['steps']:,} steps "
         f"between the readable engine and vLLM {used['vllm']}'s scheduler and KV cache manager (torch {used['torch']}, "
         f"Python {used['python']}, this repository at {used['fairway'][:12]}), in random cases of seeds 0 to "
         f"{summary['seeds'] - 1}, each under every policy.",
-        "Compared at every step: the ordered (request, new tokens, context); hit lengths at admission; who was preempted "
+        "Compared at every step: the ordered (request, new tokens, context); hits at admission; who was preempted "
         "and which hashes were evicted, in order; the running list; the whole free list; the tokens and the hit of "
         f"every waiting request at the hook, by vLLM's own lookup ({total['looked_up_hits']:,} times); who finished.",
     )

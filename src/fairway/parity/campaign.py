@@ -13,11 +13,11 @@ from typing import Any
 
 import fairway
 from fairway.files import write_json
+from fairway.parity.case import Case, write_case
+from fairway.parity.compare import UNHOOKED, Counts, Difference, compare
+from fairway.parity.random_cases import random_case
+from fairway.parity.shrink import shrink
 from fairway.policies import policy_names
-from fairway.vllm.parity.case import Case, write_case
-from fairway.vllm.parity.compare import UNHOOKED, Counts, Difference, compare
-from fairway.vllm.parity.random_cases import random_case
-from fairway.vllm.parity.shrink import shrink
 
 SEEDS_PER_CHUNK = 8
 Report = Callable[[float], None]  # hears the share of steps that are done

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from fairway.engine import Limits
-from fairway.vllm.parity.case import BLOCK_TOKENS, Arrival, Case
+from fairway.parity.case import BLOCK_TOKENS, Arrival, Case
 
 MS = 1_000  # in microseconds, the unit of a case's times
 BUDGETS = (16, 17, 40, 64, 200, 512, 2048, 8192)
