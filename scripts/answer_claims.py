@@ -8,7 +8,7 @@ from pathlib import Path
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.claims import read_claims
 from fairway.analysis.claims_table import claims_document, is_sound, terminal, write_claims
-from fairway.analysis.inputs import Expected, gather
+from fairway.analysis.inputs import Expected, Group, gather, parse_group
 from fairway.analysis.verdicts import answer_claims
 from fairway.command import run
 
@@ -28,6 +28,13 @@ def parse() -> argparse.Namespace:
         "--policies", nargs="+", required=True, help="policies that should have results on each of them"
     )
     parser.add_argument("--seeds-expected", type=int, required=True, help="seeds that each result should have")
+    parser.add_argument(
+        "--also",
+        nargs="*",
+        default=[],
+        metavar="GROUP",
+        help="results with other policies or seeds, each group as WORKLOAD,...:POLICY,...:SEEDS",
+    )
     parser.add_argument("--exact", type=Path, required=True, help="outcomes of the exact checks (JSON)")
     parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML)")
     parser.add_argument(
@@ -48,9 +55,10 @@ def main() -> int:
     resampling = Resampling(arguments.resamples, arguments.bootstrap_seed)
     expected = Expected(
         arguments.rows_root,
-        tuple(arguments.workloads),
-        tuple(arguments.policies),
-        arguments.seeds_expected,
+        (
+            Group(tuple(arguments.workloads), tuple(arguments.policies), arguments.seeds_expected),
+            *map(parse_group, arguments.also),
+        ),
         arguments.exact,
     )
     claims = read_claims(arguments.claims)

@@ -27,6 +27,7 @@ def main() -> int:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a policy parameter, such as fast_weight=8"
     )
+    parser.add_argument("--name", default="", help="name that the rows carry, for a variant (default: the policy's)")
     parser.add_argument("--traces", required=True, nargs="+", type=Path, help="Mooncake JSON lines, one file a seed")
     parser.add_argument("--profile", required=True, help="a shipped profile's name, or a .toml or .json file")
     parser.add_argument("--backend", default="sim", choices=sorted(EVIDENCE_OF_BACKEND), help="what runs the steps")
@@ -45,6 +46,7 @@ def main() -> int:
         max_num_seqs=arguments.max_num_seqs,
         block_tokens=arguments.block_tokens,
         cache_blocks=arguments.cache_blocks,
+        name=arguments.name,
     )
     for refusal in run_experiment(experiment, arguments.traces, arguments.out_dir):
         print(f"refused: {refusal}", file=sys.stderr)

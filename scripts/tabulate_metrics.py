@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.bootstrap import Resampling
-from fairway.analysis.metrics_table import metrics_rows, write_metrics
+from fairway.analysis.metrics_table import metrics_document, metrics_rows, write_metrics
 from fairway.analysis.results import read_result
 from fairway.command import run
 
@@ -38,7 +38,7 @@ def main() -> int:
         for workload in arguments.workloads
         for policy in arguments.policies
     ]
-    write_metrics(arguments.out_dir, metrics_rows(results, resampling), resampling)
+    write_metrics(arguments.out_dir, metrics_document(metrics_rows(results, resampling), resampling))
     return 0
 
 

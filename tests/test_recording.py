@@ -66,6 +66,7 @@ def test_rows_say_what_the_replay_said(files, tmp_path):
     assert first["evidence"] == "simulated"
     assert first["profile_evidence"] == "modelled"
     assert first["cache_blocks"] == 200
+    assert (first["window"], first["reuse"]) == (None, "known")
     assert first["computed_tokens"] + first["hit_tokens"] == first["prompt_tokens"]
 
 

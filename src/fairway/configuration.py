@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import jsonschema
 
 from fairway.errors import InputError
-from fairway.policies import make_policy
+from fairway.policies import make_policy, policy_names
 from fairway.profile import profile_names
 from fairway.yamlfile import KeyPath, YamlFile, read_yaml
 
 SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
 WORKLOADS_FOLDER = Path("config/workloads")
+_Setting = TypeVar("_Setting")
 
 # JSON Schema takes 5.0 for an integer; a number of tokens or seeds is to be written as one.
 _Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
@@ -51,8 +53,20 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A registered policy with parameters of its own."""
+
+    policy: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Configuration:
-    """What to run: every policy on every workload with every seed, on every backend."""
+    """What to run: every policy on every workload with every seed, on every backend.
+
+    ``policies_of`` and ``seeds_of`` say otherwise for single workloads, or for a numbered family by its name: "sweep"
+    means sweep-01, sweep-02 and so on. ``policy_variants`` are further names that policies can be asked for by.
+    """
 
     corpus: Corpus
     profile: str
@@ -62,6 +76,21 @@ class Configuration:
     policies: tuple[str, ...]
     engine: Engine
     bootstrap: Bootstrap
+    policy_variants: Mapping[str, Variant]
+    policies_of: Mapping[str, tuple[str, ...]]
+    seeds_of: Mapping[str, tuple[int, ...]]
+
+    def policies_for(self, workload: str) -> tuple[str, ...]:
+        """Return the policies that run on a workload."""
+        return _setting_for(workload, self.policies_of, self.policies)
+
+    def seeds_for(self, workload: str) -> tuple[int, ...]:
+        """Return the seeds of a workload."""
+        return _setting_for(workload, self.seeds_of, self.seeds)
+
+    def variant(self, name: str) -> Variant:
+        """Return what runs under a policy's name: a variant, or the registered policy as it is."""
+        return self.policy_variants.get(name, Variant(name))
 
 
 def load_configuration(files: Sequence[Path], root: Path) -> Configuration:
@@ -136,11 +165,41 @@ def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None
     workloads = sorted(file.stem for file in (root / WORKLOADS_FOLDER).glob("*.yaml"))
     for place, name in enumerate(values["workloads"]):
         _check_known(("workloads", place), name, workloads, faults)
-    for place, name in enumerate(values["policies"]):
-        try:
-            make_policy(name)
-        except InputError as error:
-            raise faults.at(("policies", place), error.problem, error.remedy) from error
+    _check_keys("policies_of", values, workloads, faults)
+    _check_keys("seeds_of", values, workloads, faults)
+    _check_policies(values, faults)
+
+
+def _check_keys(setting: str, values: Mapping[str, Any], workloads: Sequence[str], faults: _Faults) -> None:
+    known = [*workloads, *dict.fromkeys(_family(name) for name in workloads if _family(name) != name)]
+    for name in values.get(setting, {}):
+        if name not in known:
+            raise faults.at(
+                (setting, name), f"unknown workload {name!r} in {setting}", _closest(name, known, "workloads")
+            )
+
+
+def _check_policies(values: Mapping[str, Any], faults: _Faults) -> None:
+    """Make every policy and variant once: names and parameters are those that the policies know."""
+    variants = values.get("policy_variants", {})
+    for name, variant in variants.items():
+        path: KeyPath = ("policy_variants", name)
+        if name in policy_names():
+            raise faults.at(path, f"{name!r} is a policy's own name", "give the variant another name")
+        _check_policy(path, variant["policy"], variant["parameters"], faults)
+    asked: list[tuple[KeyPath, str]] = [(("policies", i), name) for i, name in enumerate(values["policies"])]
+    for workload, names in values.get("policies_of", {}).items():
+        asked += [(("policies_of", workload, i), name) for i, name in enumerate(names)]
+    for path, name in asked:
+        if name not in variants:
+            _check_policy(path, name, {}, faults)
+
+
+def _check_policy(path: KeyPath, name: str, parameters: Mapping[str, Any], faults: _Faults) -> None:
+    try:
+        make_policy(name, **parameters)
+    except InputError as error:
+        raise faults.at(path, error.problem, error.remedy) from error
 
 
 def _check_known(path: KeyPath, name: str, known: Sequence[str], faults: _Faults) -> None:
@@ -150,17 +209,33 @@ def _check_known(path: KeyPath, name: str, known: Sequence[str], faults: _Faults
 
 
 def _configuration(values: Mapping[str, Any]) -> Configuration:
-    seeds = values["seeds"]
     return Configuration(
         corpus=Corpus(**values["corpus"]),
         profile=values["profile"],
         backends=tuple(values["backends"]),
-        seeds=tuple(range(seeds["first"], seeds["first"] + seeds["count"])),
+        seeds=_seeds(values["seeds"]),
         workloads=tuple(values["workloads"]),
         policies=tuple(values["policies"]),
         engine=Engine(**values["engine"]),
         bootstrap=Bootstrap(**values["bootstrap"]),
+        policy_variants={name: Variant(**variant) for name, variant in values.get("policy_variants", {}).items()},
+        policies_of={name: tuple(policies) for name, policies in values.get("policies_of", {}).items()},
+        seeds_of={name: _seeds(seeds) for name, seeds in values.get("seeds_of", {}).items()},
     )
+
+
+def _seeds(raw: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(range(raw["first"], raw["first"] + raw["count"]))
+
+
+def _setting_for(workload: str, settings: Mapping[str, _Setting], default: _Setting) -> _Setting:
+    """Return the setting of a workload, of its numbered family, or the general one."""
+    return settings.get(workload, settings.get(_family(workload), default))
+
+
+def _family(workload: str) -> str:
+    """Return ``sweep`` for ``sweep-01``; a name without a number at its end is its own family."""
+    return re.sub(r"-\d+$", "", workload)
 
 
 def _closest(name: str, known: Sequence[str], kind: str) -> str:

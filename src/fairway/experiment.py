@@ -25,7 +25,11 @@ EVIDENCE_OF_BACKEND = {"sim": "simulated", "vllm-virtual": "simulated"}
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run on every trace. ``cache_blocks`` None takes the size that the trace's header carries."""
+    """What is run on every trace.
+
+    ``cache_blocks`` None takes the size that the trace's header carries; ``name``, under which the rows stand, is the
+    policy's own unless its parameters make it a variant.
+    """
 
     policy: str
     profile: Profile
@@ -35,6 +39,7 @@ class Experiment:
     max_num_seqs: int = 256
     block_tokens: int = 16
     cache_blocks: int | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if self.backend not in EVIDENCE_OF_BACKEND:
@@ -57,7 +62,8 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
     Returns one message a refused request.
     """
     engine = _engine(experiment.backend)
-    progress = Progress(experiment.policy)
+    name = experiment.name or experiment.policy
+    progress = Progress(name)
     tables: list[tuple[Columns, Columns, Columns]] = []
     refusals = []
     for index, file in enumerate(files):
@@ -75,7 +81,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         )
         labels = Labels.of(
             trace,
-            policy=experiment.policy,
+            policy=name,
             profile=experiment.profile,
             backend=experiment.backend,
             evidence=EVIDENCE_OF_BACKEND[experiment.backend],

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fairway.policies import Policy, QueueView
 from fairway.profile import Profile
 from fairway.replay import UNSERVED, Replay
-from fairway.rows import SERVED, UNSERVABLE, order_statistic
+from fairway.rows import REUSE_KNOWN, REUSE_UNKNOWN, SERVED, UNSERVABLE, order_statistic
 from fairway.traces import Trace
 
 FEWEST_TO_CORRELATE = 5  # below that a rank correlation says nothing
@@ -37,6 +37,8 @@ class Labels:
     corpus: str
     trace_sha256: str
     seed_replacements: int
+    window: int | None  # of a recorded trace
+    reuse: str
 
     @classmethod
     def of(cls, trace: Trace, policy: str, profile: Profile, backend: str, evidence: str, trace_sha256: str) -> Self:
@@ -53,6 +55,8 @@ class Labels:
             corpus=str(header.get("corpus_kind", "")),
             trace_sha256=trace_sha256,
             seed_replacements=int(header.get("seed_replacements", 0)),
+            window=header.get("parameters", {}).get("requests", {}).get("window"),
+            reuse=REUSE_KNOWN if header.get("reuse_information", True) else REUSE_UNKNOWN,
         )
 
 

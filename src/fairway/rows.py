@@ -19,6 +19,8 @@ from fairway.files import atomic_path, sha256, write_json
 
 SERVED = "served"
 UNSERVABLE = "unservable"
+REUSE_KNOWN = "known"
+REUSE_UNKNOWN = "unknown"  # the trace does not say what its prompts share: hits mean nothing
 SEAL = "seal.json"
 REMEDY = "delete its folder and run the workflow again, which replays it"
 
@@ -91,6 +93,8 @@ RUNS = RowTable(
             *_integers("prompt_tokens", "hit_tokens", "computed_tokens", "extrapolated_tokens", "preemptions"),
             *_names("evidence", "profile", "profile_evidence", "corpus", "trace_sha256"),
             *_integers("seed_replacements"),
+            *_integers("window", nullable=True),  # of the recorded trace that the seed replays; null where generated
+            *_names("reuse"),
         ]
     ),
     key=("seed",),

@@ -103,6 +103,8 @@ def _run(seed: int, n: int, requests: dict[str, Any]) -> dict[str, Any]:
         "corpus": ["embedded"],
         "trace_sha256": ["0" * 64],
         "seed_replacements": [0],
+        "window": [None],
+        "reuse": ["known"],
     }
 
 

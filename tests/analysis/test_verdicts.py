@@ -10,7 +10,7 @@ import pytest
 
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.claims import read_claims
-from fairway.analysis.inputs import Expected, gather
+from fairway.analysis.inputs import Expected, Group, gather
 from fairway.analysis.verdicts import (
     CANNOT_BE_ASKED,
     DOES_NOT_HOLD,
@@ -48,9 +48,7 @@ def ask(rows_root: Path, tmp_path: Path) -> Answers:
             (tmp_path / "exact.json").write_text(json.dumps(exact), encoding="utf-8")
         expected = Expected(
             rows_root,
-            ("sec-dynamic-a", "sec-flood"),
-            ("fcfs", "lpm", "ragcache", "fairway"),
-            5,
+            (Group(("sec-dynamic-a", "sec-flood"), ("fcfs", "lpm", "ragcache", "fairway"), 5),),
             tmp_path / "exact.json",
         )
         return answer_claims(read_claims(tmp_path / "claims.yaml"), gather(expected), RESAMPLING)[0]

@@ -67,19 +67,35 @@ ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES)
 
 def replay_code(wildcards):
     """Give the fingerprint of what a replay runs."""
-    return policy_fingerprint(PACKAGE, wildcards.policy, wildcards.backend)
+    return policy_fingerprint(PACKAGE, CONFIG.variant(wildcards.policy).policy, wildcards.backend)
 
 
-RUNS = {"workload": CONFIG.workloads, "seed": CONFIG.seeds}
-CALIBRATIONS = expand(CALIBRATION, **RUNS)
-TRACES = expand([TRACE, TRACE_HEADER], **RUNS)
-ROW_FILES = expand(
-    f"{ROWS}/{{part}}",
-    backend=CONFIG.backends,
-    workload=CONFIG.workloads,
-    policy=CONFIG.policies,
-    part=PARTS,
-)
+def policy_options(wildcards):
+    """Give the options that name a replay's policy; a variant is one with parameters and a name of its own."""
+    variant = CONFIG.variant(wildcards.policy)
+    parameters = [f"--set {name}={value}" for name, value in sorted(variant.parameters.items())]
+    return " ".join([f"--policy {variant.policy}", *parameters, f"--name {wildcards.policy}"])
+
+
+def workload_files(pattern, workload):
+    """Give one file for each seed of a workload."""
+    return expand(pattern, workload=workload, seed=CONFIG.seeds_for(workload))
+
+
+def row_files(backends, workloads):
+    """Give the rows of each policy of each workload."""
+    return [
+        file
+        for workload in workloads
+        for file in expand(
+            f"{ROWS}/{{part}}", backend=backends, workload=workload, policy=CONFIG.policies_for(workload), part=PARTS
+        )
+    ]
+
+
+CALIBRATIONS = [file for workload in CONFIG.workloads for file in workload_files(CALIBRATION, workload)]
+TRACES = [file for workload in CONFIG.workloads for file in workload_files([TRACE, TRACE_HEADER], workload)]
+ROW_FILES = row_files(CONFIG.backends, CONFIG.workloads)
 ENGINE_OPTIONS = (
     f"--budget-tokens {CONFIG.engine.budget_tokens} --max-num-seqs {CONFIG.engine.max_num_seqs}"
     f" --block-tokens {CONFIG.engine.block_tokens}"
@@ -88,13 +104,7 @@ ENGINE_OPTIONS = (
 
 def table_rows(backend):
     """Give the rows that tables compare: those of one backend; backends stand beside each other, never pooled."""
-    return expand(
-        f"{ROWS}/{{part}}",
-        backend=backend,
-        workload=CONFIG.workloads,
-        policy=CONFIG.policies,
-        part=PARTS,
-    )
+    return row_files(backend, CONFIG.workloads)
 
 
 SPIKE_WORKLOAD = "sec-dynamic-a"

@@ -3,8 +3,8 @@
 
 rule replay:
     input:
-        traces=expand(TRACE, seed=CONFIG.seeds, allow_missing=True),
-        headers=expand(TRACE_HEADER, seed=CONFIG.seeds, allow_missing=True),
+        traces=lambda wildcards: workload_files(TRACE, wildcards.workload),
+        headers=lambda wildcards: workload_files(TRACE_HEADER, wildcards.workload),
         profile=PROFILE,
     output:
         requests=f"{ROWS}/requests.parquet",
@@ -23,9 +23,10 @@ rule replay:
         code=replay_code,
         folder=subpath(output.seal, parent=True),
         engine=ENGINE_OPTIONS,
+        policy=policy_options,
         python="python",
     shell:
-        '{params.python} "$SCRIPTS"/replay.py --policy {wildcards.policy:q} --traces {input.traces:q}'
+        '{params.python} "$SCRIPTS"/replay.py {params.policy} --traces {input.traces:q}'
         " --profile {input.profile:q} --backend {wildcards.backend} {params.engine}"
         " --out-dir {params.folder:q} 2>&1 | tee {log:q}"
 
@@ -39,6 +40,7 @@ use rule replay as replay_vllm with:
         code=replay_code,
         folder=subpath(output.seal, parent=True),
         engine=ENGINE_OPTIONS,
+        policy=policy_options,
         python='"$VLLM_PYTHON"',
 
 

@@ -3,11 +3,13 @@
 A resample draws as many seeds as there are, with replacement, so it is one row of counts: how often each seed was
 drawn. Every quantity is computed for all rows at once. Row 0 counts each seed once and so holds the point estimate.
 Two quantities from the same rows are paired: a slow seed is slow for both.
+
+Where seeds share windows of a recorded trace, windows are drawn in their place, each with all of its seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +58,26 @@ def seed_counts(n_seeds: int, resampling: Resampling) -> IntArray:
     counts = counts.reshape(resampling.resamples + 1, n_seeds).astype(np.int64)
     counts[0] = 1
     return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """All resamples, each different one kept once: few seeds can be drawn in few ways."""
+
+    distinct: IntArray  # (different resamples, seeds)
+    places: IntArray  # (resamples + 1,): which of them each resample is
+
+    @classmethod
+    def of(cls, blocks: Sequence[int], resampling: Resampling) -> Draws:
+        """Draw blocks; ``blocks`` names the one that each seed belongs to, in most cases the seed itself."""
+        kinds = list(dict.fromkeys(blocks))
+        counts = seed_counts(len(kinds), resampling)[:, [kinds.index(block) for block in blocks]]
+        distinct, places = np.unique(counts, axis=0, return_inverse=True)
+        return cls(distinct, places.reshape(-1))
+
+    def apply(self, compute: Callable[[IntArray], FloatArray]) -> FloatArray:
+        """Compute a quantity for every resample: (resamples + 1,)."""
+        return compute(self.distinct)[self.places]
 
 
 class SeedPool:

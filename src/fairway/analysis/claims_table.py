@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +15,10 @@ import pandas as pd
 from fairway.analysis import markdown, wording
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.inputs import Expected, Inputs
+from fairway.analysis.metrics import extrapolated_tokens_share
+from fairway.analysis.tables import Document, read_table
 from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, VERDICTS, Answer, Edit
-from fairway.errors import InputError
 from fairway.files import sha256, write_json, write_text
-
-Document = Mapping[str, Any]
 
 _WIDTH = 120
 _MOST_MOVES = 3  # moved numbers that a line names; the JSON has all
@@ -38,12 +36,13 @@ def claims_document(
     return {
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
-        "seeds": expected.seeds,
-        "workloads": list(expected.workloads),
-        "policies": list(expected.policies),
+        "seeds": expected.groups[0].seeds,
+        "workloads": list(expected.groups[0].workloads),
+        "policies": list(expected.groups[0].policies),
         "evidence": sorted({result.evidence for result in results}),
         "profiles": sorted({f"{result.profile} ({result.profile_evidence})" for result in results}),
         "corpora": sorted({result.corpus for result in results}),
+        "extrapolated_share": max((extrapolated_tokens_share(result) for result in results), default=0.0),
         "edited": [dataclasses.asdict(edit) for edit in edits],
         "missing": [*absent, *([inputs.exact_absent] if inputs.exact_absent else [])],
         "verdicts": {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]},
@@ -60,15 +59,7 @@ def write_claims(folder: Path, document: Document) -> None:
 
 def read_document(path: Path) -> Document:
     """Read ``claims.json``; InputError if it is missing or not such a document."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError("no such file", remedy=_REMEDY, file=path) from error
-    except ValueError as error:
-        raise InputError("not JSON", remedy=_REMEDY, file=path) from error
-    if not isinstance(document, dict) or not {"claims", "edited", "missing", "verdicts"} <= document.keys():
-        raise InputError("not a claims table", remedy=_REMEDY, file=path)
-    return document
+    return read_table(path, frozenset({"claims", "edited", "missing", "verdicts"}), _REMEDY)
 
 
 def is_sound(document: Document) -> bool:
@@ -84,13 +75,14 @@ def claims_markdown(document: Document) -> str:
 def readers_table(document: Document) -> str:
     """The table alone, as the README shows it."""
     return markdown.table(
-        ("Claim", "Paper", "Here", "Verdict", "Evidence"),
+        ("Claim", "Paper", "Here", "Verdict", "Sweep", "Evidence"),
         (
             (
                 f"{claim['says']} (`{claim['id']}`)",
                 wording.paper(claim["paper"]) or "-",
                 _here(claim) or "-",
                 _verdict(claim),
+                _sweep(claim),
                 _evidence(claim),
             )
             for claim in document["claims"]
@@ -116,6 +108,7 @@ def _head(document: Document) -> list[str]:
         f"{document['seeds']} seeds",
         f"step times: {', '.join(document['profiles']) or 'none'}",
         f"corpus: {', '.join(document['corpora']) or 'none'}",
+        wording.extrapolated(document["extrapolated_share"]),
         f"{document['resampling']['resamples']:,} resamples of seeds, {document['resampling']['confidence_percent']}%",
     ]
     head = [f"{len(document['claims'])} claims. {counts[0].upper()}{counts[1:]}.", f"Rests on {'; '.join(rests)}."]
@@ -168,10 +161,16 @@ def _verdict(claim: Mapping[str, Any]) -> str:
     return f"{claim['verdict']} ({', '.join(marks)})" if marks else str(claim["verdict"])
 
 
+def _sweep(claim: Mapping[str, Any]) -> str:
+    """In what share of the sweep's configurations the claim is true; a dash where the sweep was not asked."""
+    share = claim["sweep"]["share"]
+    return "-" if share is None else f"{100 * share:.0f}% of {claim['sweep']['detail']}"
+
+
 def _evidence(claim: Mapping[str, Any]) -> str:
     parts = [claim["evidence"]]
-    if claim["seeds"]:
-        parts.append(f"{claim['requests']:,} requests, {claim['seeds']} seeds")
+    if claim["sample"]:
+        parts.append(f"{claim['requests']:,} requests, {claim['refused']:,} refused, {claim['sample']}")
     if claim["cases"]:
         parts.append(f"{claim['cases']:,} cases")
     return ", ".join(parts)
@@ -219,7 +218,8 @@ def _csv(document: Document) -> str:
             "sweep_share": claim["sweep"]["share"],
             "sweep": claim["sweep"]["detail"],
             "requests": claim["requests"],
-            "seeds": claim["seeds"],
+            "refused": claim["refused"],
+            "sample": claim["sample"],
             "needs": "; ".join(claim["missing"]),
             "missing": "; ".join(claim["absent"]),
             "edited": "; ".join(_edit(edit) for edit in claim["edits"]),

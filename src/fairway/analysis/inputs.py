@@ -16,14 +16,37 @@ _EXACT_REMEDY = "run scripts/check_exact.py again"
 
 
 @dataclass(frozen=True)
-class Expected:
-    """Results that should lie below ``rows_root`` (each policy on each workload, with so many seeds) and ``exact``."""
+class Group:
+    """Workloads that should each have a result of each policy, with so many seeds."""
 
-    rows_root: Path
     workloads: tuple[str, ...]
     policies: tuple[str, ...]
     seeds: int
+
+    @property
+    def keys(self) -> list[Key]:
+        """Every (workload, policy) of the group."""
+        return [(workload, policy) for workload in self.workloads for policy in self.policies]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Results that should lie below ``rows_root``, and ``exact``. The first group is the one that tables speak of."""
+
+    rows_root: Path
+    groups: tuple[Group, ...]
     exact: Path
+
+
+def parse_group(text: str) -> Group:
+    """Read ``WORKLOAD,...:POLICY,...:SEEDS``; InputError if it is none."""
+    workloads, _, rest = text.partition(":")
+    policies, _, seeds = rest.partition(":")
+    if not workloads or not policies or not seeds.isdecimal():
+        raise InputError(
+            f"{text!r} is no WORKLOAD,...:POLICY,...:SEEDS", remedy="write it like sweep-01,sweep-02:fcfs,fairway:3"
+        )
+    return Group(tuple(workloads.split(",")), tuple(policies.split(",")), int(seeds))
 
 
 @dataclass(frozen=True)
@@ -55,7 +78,7 @@ def gather(expected: Expected) -> Inputs:
     results: dict[Key, Result] = {}
     absent: dict[Key, str] = {}
     edits: dict[Key, SealCheck] = {}
-    for key in [(workload, policy) for workload in expected.workloads for policy in expected.policies]:
+    for key, seeds in [(key, group.seeds) for group in expected.groups for key in group.keys]:
         gone = _absent_files(expected.rows_root, key)
         if gone:
             absent[key] = gone
@@ -64,8 +87,8 @@ def gather(expected: Expected) -> Inputs:
         if check.edited:
             edits[key] = check
         result = read_result(expected.rows_root, *key)
-        if len(result.seeds) < expected.seeds:
-            absent[key] = f"{'/'.join(key)}: {expected.seeds - len(result.seeds)} of {expected.seeds} seeds"
+        if len(result.seeds) < seeds:
+            absent[key] = f"{'/'.join(key)}: {seeds - len(result.seeds)} of {seeds} seeds"
             continue
         results[key] = result
     _check_paired(results)

@@ -111,10 +111,9 @@ def busy_share(result: Result, counts: IntArray) -> FloatArray:
     return ratio(busy_ns, [int(value) for value in result.runs["end_ns"]], counts)
 
 
-def extrapolated_share(result: Result, counts: IntArray) -> FloatArray:
-    """Computed tokens whose step time lies outside the profile's measured range, over all: (resamples + 1,)."""
-    tokens = [int(value) for value in result.runs["extrapolated_tokens"]]
-    return ratio(tokens, [int(value) for value in result.runs["computed_tokens"]], counts)
+def extrapolated_tokens_share(result: Result) -> float:
+    """Computed tokens whose step time lies outside the profile's measured range, over all computed tokens."""
+    return int(result.runs["extrapolated_tokens"].sum()) / max(1, int(result.runs["computed_tokens"].sum()))
 
 
 def uncached_spread(

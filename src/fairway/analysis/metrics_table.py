@@ -6,18 +6,19 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from fairway.analysis import markdown, metrics, wording
-from fairway.analysis.bootstrap import FloatArray, IntArray, Resampling, interval, seed_counts
+from fairway.analysis.bootstrap import Draws, FloatArray, IntArray, Resampling, interval
 from fairway.analysis.metrics import Selection, TtftPool
 from fairway.analysis.results import Result
-from fairway.files import write_json, write_text
+from fairway.analysis.tables import Document, write_table
 
+NOT_APPLICABLE = "not applicable"
 _MAXIMUM = 100
 _SPREAD_POLICY = "fcfs"  # the spread of uncached work is that of a queue nobody reorders
 
@@ -48,13 +49,15 @@ class MetricsRow:
     worst_over_p99_median: float
     worst_over_p99_maximum: float
     mean_s: float
-    hit_rate: float
+    hit_rate: float | None
     run_evicted_blocks: int
     run_busy_share: float
     run_extrapolated_share: float
     uncached_p95_over_p5: float | None
     uncached_max_over_min: float | None
+    reuse_known: bool
     seeds: int
+    sample: str
     evidence: str
     profile: str
     corpus: str
@@ -62,22 +65,31 @@ class MetricsRow:
 
 def metrics_rows(results: Sequence[Result], resampling: Resampling) -> tuple[MetricsRow, ...]:
     """Compute all lines, in the order of ``results``."""
-    counts = {len(result.seeds): seed_counts(len(result.seeds), resampling) for result in results}
+    draws = {blocks: Draws.of(blocks, resampling) for blocks in dict.fromkeys(result.blocks for result in results)}
     return tuple(
-        _row(result, selection, counts[len(result.seeds)], resampling)
+        _row(result, selection, draws[result.blocks], resampling)
         for result in results
         for selection in _selections(result)
         if _is_served(result, selection)
     )
 
 
-def write_metrics(folder: Path, rows: Sequence[MetricsRow], resampling: Resampling) -> None:
-    """Write ``metrics.json``, ``metrics.csv`` and ``metrics.md``."""
+def metrics_document(rows: Sequence[MetricsRow], resampling: Resampling) -> Document:
+    """Put the lines into one JSON-ready document."""
     records = [dataclasses.asdict(row) for row in rows]
-    write_json(folder / "metrics.json", {"resampling": dataclasses.asdict(resampling), "rows": records})
-    csv = pd.DataFrame(records).to_csv(index=False, float_format="%.6f", lineterminator="\n")
-    write_text(folder / "metrics.csv", csv)
-    write_text(folder / "metrics.md", _markdown(rows))
+    return {"resampling": dataclasses.asdict(resampling), "rows": records}
+
+
+def write_metrics(folder: Path, document: Document) -> None:
+    """Write ``metrics.json``, ``metrics.csv`` and ``metrics.md``."""
+    write_table(folder, "metrics", document, metrics_markdown(document))
+
+
+def metrics_markdown(document: Document) -> str:
+    """The page: for each workload its latencies, then what describes whole runs."""
+    rows = [MetricsRow(**record) for record in document["rows"]]
+    workloads = dict.fromkeys(row.workload for row in rows)
+    return "\n\n".join(_section([row for row in rows if row.workload == workload]) for workload in workloads) + "\n"
 
 
 def _selections(result: Result) -> Iterator[Selection]:
@@ -106,11 +118,11 @@ def _is_served(result: Result, selection: Selection) -> bool:
     return len(TtftPool(result, selection)) > 0
 
 
-def _row(result: Result, selection: Selection, counts: IntArray, resampling: Resampling) -> MetricsRow:
+def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampling) -> MetricsRow:
     pool = TtftPool(result, selection)
-    once = counts[:1]
-    p50 = interval(pool.percentile_s(50, counts), resampling)
-    p99 = interval(pool.percentile_s(99, counts), resampling)
+    once = np.ones((1, len(result.seeds)), dtype=np.int64)
+    p50 = interval(draws.apply(partial(pool.percentile_s, 50)), resampling)
+    p99 = interval(draws.apply(partial(pool.percentile_s, 99)), resampling)
     return MetricsRow(
         workload=result.workload,
         policy=result.policy,
@@ -131,13 +143,15 @@ def _row(result: Result, selection: Selection, counts: IntArray, resampling: Res
         worst_over_p99_median=_point(pool.worst_over_p99(once)),
         worst_over_p99_maximum=_point(pool.worst_over_p99(once, _MAXIMUM)),
         mean_s=_point(pool.mean_s(once)),
-        hit_rate=_point(metrics.hit_rate(result, selection, once)),
+        hit_rate=_point(metrics.hit_rate(result, selection, once)) if result.reuse_is_known else None,
         run_evicted_blocks=metrics.evicted_blocks(result),
         run_busy_share=_point(metrics.busy_share(result, once)),
-        run_extrapolated_share=_point(metrics.extrapolated_share(result, once)),
+        run_extrapolated_share=metrics.extrapolated_tokens_share(result),
         uncached_p95_over_p5=_spread(result, once, extremes=False),
         uncached_max_over_min=_spread(result, once, extremes=True),
+        reuse_known=result.reuse_is_known,
         seeds=len(result.seeds),
+        sample=result.sample,
         evidence=result.evidence,
         profile=result.profile,
         corpus=result.corpus,
@@ -145,7 +159,7 @@ def _row(result: Result, selection: Selection, counts: IntArray, resampling: Res
 
 
 def _spread(result: Result, once: IntArray, *, extremes: bool) -> float | None:
-    if result.policy != _SPREAD_POLICY:
+    if result.policy != _SPREAD_POLICY or not result.reuse_is_known:
         return None
     spread = _point(metrics.uncached_spread(result, once, extremes=extremes))
     return None if math.isnan(spread) else spread
@@ -155,20 +169,20 @@ def _point(vector: FloatArray) -> float:
     return float(np.asarray(vector)[0])
 
 
-def _markdown(rows: Sequence[MetricsRow]) -> str:
-    workloads = dict.fromkeys(row.workload for row in rows)
-    return "\n\n".join(_section([row for row in rows if row.workload == workload]) for workload in workloads) + "\n"
-
-
 def _section(rows: Sequence[MetricsRow]) -> str:
     first = rows[0]
-    head = f"### {first.workload}\n\n{first.seeds} seeds, {first.evidence} ({first.profile}), {first.corpus} corpus."
+    head = (
+        f"### {first.workload}\n\n{first.sample}, {first.evidence} ({first.profile}), {first.corpus} corpus, "
+        f"{_extrapolated(rows)}."
+    )
     header = ("Requests", "Policy", "n", "Refused", "p50 s", "p95 s", "p99 s", "Worst s", "Worst/p99", "Hit rate")
     by_selection: dict[tuple[str, str, str], list[MetricsRow]] = {}
     for row in rows:
         by_selection.setdefault((row.phase, row.prompts, row.kind), []).append(row)
     lines = [_line(row) for group in by_selection.values() for row in group]
-    remark = "p50 and p99 with intervals; worst and worst/p99 as median over seeds (maximum)."
+    remark = "p50 and p99 with intervals; worst and worst/p99 as median over seeds (maximum), above 3 it starves."
+    if not first.reuse_known:
+        remark += " The trace does not say what prompts share: hits and uncached work are not applicable."
     whole = [row for row in rows if _selected(row) == "all"]
     return "\n\n".join((f"{head} {remark}", markdown.table(header, lines), _whole_runs(whole)))
 
@@ -185,8 +199,19 @@ def _whole_run(row: MetricsRow) -> tuple[str, ...]:
         f"{row.run_evicted_blocks:,}",
         f"{100 * row.run_busy_share:.1f}%",
         f"{100 * row.run_extrapolated_share:.1f}%",
-        *("-" if spread is None else wording.number(spread) for spread in spreads),
+        *(_spread_words(row, spread) for spread in spreads),
     )
+
+
+def _spread_words(row: MetricsRow, spread: float | None) -> str:
+    if not row.reuse_known:
+        return NOT_APPLICABLE
+    return "-" if spread is None else wording.number(spread)
+
+
+def _extrapolated(rows: Sequence[MetricsRow]) -> str:
+    """The highest share among the policies, whose computed tokens differ."""
+    return wording.extrapolated(max(row.run_extrapolated_share for row in rows))
 
 
 def _line(row: MetricsRow) -> tuple[str, ...]:
@@ -199,9 +224,14 @@ def _line(row: MetricsRow) -> tuple[str, ...]:
         wording.number(row.p95_s),
         f"{wording.number(row.p99_s)} [{wording.number(row.p99_low_s)}, {wording.number(row.p99_high_s)}]",
         f"{wording.number(row.worst_median_s)} ({wording.number(row.worst_maximum_s)})",
-        f"{wording.number(row.worst_over_p99_median)} ({wording.number(row.worst_over_p99_maximum)})",
-        f"{100 * row.hit_rate:.1f}%",
+        _worst_over_p99(row),
+        NOT_APPLICABLE if row.hit_rate is None else f"{100 * row.hit_rate:.1f}%",
     )
+
+
+def _worst_over_p99(row: MetricsRow) -> str:
+    starving = " starving" if row.worst_over_p99_median > metrics.STARVING_WORST_OVER_P99 else ""
+    return f"{wording.number(row.worst_over_p99_median)} ({wording.number(row.worst_over_p99_maximum)}){starving}"
 
 
 def _selected(row: MetricsRow) -> str:

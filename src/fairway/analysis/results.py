@@ -55,6 +55,23 @@ class Result:
         """Which corpus the prompts come from."""
         return str(self.runs["corpus"][0])
 
+    @property
+    def reuse_is_known(self) -> bool:
+        """Whether the trace says what its prompts share; if not, hits and uncached work mean nothing."""
+        return bool(self.runs["reuse"][0] == rows.REUSE_KNOWN)
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """What the bootstrap draws, one per seed: the window of a recorded trace that it replays, else the seed."""
+        windows = self.runs["window"]
+        return self.seeds if np.ma.getmaskarray(windows).any() else tuple(int(window) for window in windows)
+
+    @property
+    def sample(self) -> str:
+        """How many independent runs there are, in words: fewer windows than seeds count as windows."""
+        blocks = len(set(self.blocks))
+        return _counted(blocks, "window") if blocks < len(self.seeds) else _counted(blocks, "seed")
+
 
 def result_folder(rows_root: Path, workload: str, policy: str) -> Path:
     """Where a result lies below the rows of one backend."""
@@ -84,6 +101,10 @@ def read_result(rows_root: Path, workload: str, policy: str, *, with_warm_up: bo
         hooks=hooks,
         runs=runs,
     )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _columns(table: pa.Table) -> dict[str, Array]:

@@ -12,7 +12,7 @@ from fairway.analysis.bootstrap import Resampling, interval
 from fairway.analysis.claims import KINDS, Claim, ClaimsFile, Item
 from fairway.analysis.expressions import Value
 from fairway.analysis.inputs import Inputs
-from fairway.analysis.metrics import BoolArray
+from fairway.analysis.metrics import EVERYTHING, BoolArray, refused
 from fairway.analysis.vocabulary import Key, Trail, Vocabulary
 from fairway.rows import Move
 
@@ -82,8 +82,9 @@ class Answer:
     verdict: str
     indicative: bool
     evidence: str
-    seeds: int
+    sample: str  # seeds, or windows of a recorded trace, behind the least of its results
     requests: int
+    refused: int  # requests that no latency counts, over all policies and workloads used
     checks: tuple[CheckOutcome, ...]
     figures: tuple[Figure, ...]
     sweep: SweepShare
@@ -134,10 +135,11 @@ class _Judge:
             paper=claim.paper,
             note=claim.note,
             verdict=self._verdict(claim, decided, trail),
-            indicative=0 < self._seeds(keys) < FULL_SEEDS,
+            indicative=0 < self._blocks(keys) < FULL_SEEDS,
             evidence=self._evidence(trail),
-            seeds=self._seeds(keys),
+            sample=self._sample(keys),
             requests=self._requests(keys),
+            refused=self._refused(keys),
             checks=tuple(outcome for outcomes in decided for outcome, _ in outcomes),
             figures=tuple(figures),
             sweep=self._sweep_share(claim),
@@ -216,8 +218,16 @@ class _Judge:
     def _all_measured(self, trail: Trail) -> bool:
         return all(self._inputs.results[key].profile_evidence == _MEASURED for key in trail.used)
 
-    def _seeds(self, keys: Sequence[Key]) -> int:
-        return min((len(self._inputs.results[key].seeds) for key in keys), default=0)
+    def _blocks(self, keys: Sequence[Key]) -> int:
+        """How many independent runs the smallest result has."""
+        return min((len(set(self._inputs.results[key].blocks)) for key in keys), default=0)
+
+    def _sample(self, keys: Sequence[Key]) -> str:
+        results = [self._inputs.results[key] for key in keys]
+        return min(results, key=lambda result: len(set(result.blocks))).sample if results else ""
+
+    def _refused(self, keys: Sequence[Key]) -> int:
+        return sum(refused(self._inputs.results[key], EVERYTHING) for key in keys)
 
     def _requests(self, keys: Sequence[Key]) -> int:
         """Requests after the warm-up; the policies of one workload serve the same ones."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fairway.analysis import metrics
-from fairway.analysis.bootstrap import BETTER, WORSE, FloatArray, IntArray, Resampling, compare, seed_counts
+from fairway.analysis.bootstrap import BETTER, WORSE, Draws, FloatArray, IntArray, Resampling, compare
 from fairway.analysis.expressions import ExpressionError, Function
 from fairway.analysis.metrics import STARVING_WORST_OVER_P99, BoolArray, Selection, TtftPool
 from fairway.analysis.results import Result
@@ -64,7 +65,7 @@ class Vocabulary:
         self._absent = absent
         self._exact_absent = exact_absent
         self._resampling = resampling
-        self._counts: dict[int, IntArray] = {}
+        self._draws: dict[tuple[int, ...], Draws] = {}
         self._known: dict[tuple[Any, ...], FloatArray] = {}
         self.trail = Trail()
 
@@ -73,11 +74,13 @@ class Vocabulary:
         self.trail = Trail()
         return self.trail
 
-    def counts(self, n_seeds: int) -> IntArray:
-        """The one matrix of seed counts for so many seeds, shared by all results: this is what pairs them."""
-        if n_seeds not in self._counts:
-            self._counts[n_seeds] = seed_counts(n_seeds, self._resampling)
-        return self._counts[n_seeds]
+    def draws(self, result: Result) -> Draws:
+        """The resamples of a result's seeds, shared by all results with as many: this is what pairs them."""
+        kinds = list(dict.fromkeys(result.blocks))
+        form = tuple(kinds.index(block) for block in result.blocks)
+        if form not in self._draws:
+            self._draws[form] = Draws.of(form, self._resampling)
+        return self._draws[form]
 
     def functions(self, workload: str | None) -> Mapping[str, Function]:
         """The functions, deciding on ``workload``; without one each call has to say ``on``."""
@@ -124,7 +127,7 @@ class Vocabulary:
         self.trail.used.add((workload, policy))
         key = (workload, policy, what)
         if key not in self._known:
-            self._known[key] = compute(result, self.counts(len(result.seeds)))
+            self._known[key] = self.draws(result).apply(partial(compute, result))
         if np.isnan(self._known[key]).all():
             self.trail.missing.add(f"data for {describe(what)} on {workload}")
         return self._known[key]

@@ -25,6 +25,11 @@ def figure(name: str, values: Sequence[float | int | str]) -> str:
     return f"{_label(name)} {words}"
 
 
+def extrapolated(share: float) -> str:
+    """Say what share of the computed tokens has step times from outside the profile's measured range."""
+    return f"{100 * share:.1f}% of prefill tokens extrapolated"
+
+
 def paper(facts: Mapping[str, Any]) -> str:
     """Say the paper's figures in one line."""
     return "; ".join(figure(name, value if isinstance(value, list) else [value]) for name, value in facts.items())
