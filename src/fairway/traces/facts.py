@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from fairway.files import write_text
 from fairway.traces.settings import settings
 from fairway.traces.streams import Float64Array
 from fairway.traces.trace import Int64Array
@@ -22,6 +25,13 @@ def read_facts(name: str, kind: type[T]) -> T:
     """Read the table ``facts/<name>.json`` of this package as the dataclass ``kind``."""
     file = Path(str(resources.files("fairway.traces") / "facts" / f"{name}.json"))
     return settings(kind, YamlFile(file, json.loads(file.read_text(encoding="utf-8")), lines={}))
+
+
+def write_facts(facts: Any, path: Path) -> None:
+    """Write a dataclass of facts as JSON, every table of numbers on one line."""
+    text = json.dumps(dataclasses.asdict(facts), indent=2, ensure_ascii=False)
+    tables_on_one_line = re.sub(r"\[[\d\s,]+\]", lambda table: re.sub(r"\s+", " ", table[0]), text)
+    write_text(path, tables_on_one_line + "\n")
 
 
 def quantiles(values: Int64Array, steps: int) -> tuple[int, ...]:

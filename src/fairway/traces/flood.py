@@ -12,8 +12,8 @@ from fairway.traces.arrivals import NS_PER_US, US_PER_S, PhaseSpan, phase_arriva
 from fairway.traces.corpus import Corpus, as_kind
 from fairway.traces.excerpts import LONGEST_LIST, excerpt_lists
 from fairway.traces.filings import Filings
-from fairway.traces.prompts import Request, Segment, assemble
-from fairway.traces.sec import excerpt_segments, system_prompt
+from fairway.traces.prompts import Request, Segment, assemble, system_prompt
+from fairway.traces.sec import excerpt_segments
 from fairway.traces.streams import scale_to_integers, stream
 from fairway.traces.trace import Int64Array, Trace
 from fairway.traces.workload import FloodWorkload

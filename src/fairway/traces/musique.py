@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from fairway.traces.corpus import Corpus, as_kind
 from fairway.traces.draws import Draws, zipf_ranks
-from fairway.traces.prompts import Request, Segment
+from fairway.traces.prompts import Request, Segment, assemble, system_prompt
 from fairway.traces.questions import Questions
 from fairway.traces.source import RequestSource
+from fairway.traces.trace import Trace
 
 ASKED = "question"
-SHARED_FIRST, RESHUFFLED = "shared-first", "reshuffled"
+RESHUFFLED = "reshuffled"
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,21 @@ class MusiqueContent(RequestSource):
         paragraphs = questions.question_paragraphs[question]
         if self.paragraph_order == RESHUFFLED:
             paragraphs = tuple(shuffles.permutation(paragraphs).tolist())
-        return Request(
-            ASKED,
-            (
-                Segment(("system",), self.system_tokens),
-                *(Segment(("paragraph", number), questions.paragraph_tokens[number]) for number in paragraphs),
-                Segment(("question", question), questions.question_tokens[question]),
-            ),
-        )
+        return _ask(questions, question, paragraphs, self.system_tokens)
+
+
+def once_each(questions: Questions) -> Trace:
+    """Return a trace that asks each question once, in the set's order, without a system prompt."""
+    requests = [_ask(questions, place, paragraphs, 0) for place, paragraphs in enumerate(questions.question_paragraphs)]
+    return assemble(requests, np.zeros(len(requests), dtype=np.int64), [""] * len(requests), output_tokens=1)
+
+
+def _ask(questions: Questions, question: int, paragraphs: Sequence[int], system_tokens: int) -> Request:
+    return Request(
+        ASKED,
+        (
+            system_prompt(system_tokens),
+            *(Segment(("paragraph", number), questions.paragraph_tokens[number]) for number in paragraphs),
+            Segment(("question", question), questions.question_tokens[question]),
+        ),
+    )

@@ -93,8 +93,10 @@ def make_questions(seed: int) -> Questions:
     context_tokens = draw_from(facts.context_tokens, strata(stream(seed, "context lengths"), facts.questions)).tolist()
     paragraph_tokens: list[int] = []
     question_paragraphs: list[tuple[int, ...]] = []
+    unfollowed: list[int] = []  # questions that no other one begins like
     for question, depth in enumerate(_depths(facts, seed)):
-        shared = question_paragraphs[int(rng.integers(question))][:depth] if depth else ()
+        shared = question_paragraphs[unfollowed.pop(int(rng.integers(len(unfollowed))))][:depth] if depth else ()
+        unfollowed.append(question)
         fresh_tokens = context_tokens[question] - sum(paragraph_tokens[paragraph] for paragraph in shared)
         uniforms = rng.random(facts.paragraphs - depth)
         fresh = _scaled(draw_from(facts.paragraph_tokens, uniforms).tolist(), fresh_tokens)

@@ -12,7 +12,7 @@ from fairway.traces.corpus import Corpus, as_kind
 from fairway.traces.draws import Draws, zipf_ranks
 from fairway.traces.excerpts import LONGEST_LIST, Excerpt, excerpt_lists
 from fairway.traces.filings import Filings
-from fairway.traces.prompts import Request, Segment
+from fairway.traces.prompts import Request, Segment, system_prompt
 from fairway.traces.ranges import Range
 from fairway.traces.source import RequestSource
 from fairway.traces.streams import scale_to_integers
@@ -95,11 +95,6 @@ def sec_requests(content: SecContent, filings: Filings, draws: Draws, count: int
         )
         for request, (kind, unit, depth, own_count, question_tokens) in enumerate(columns)
     ]
-
-
-def system_prompt(tokens: int) -> Segment:
-    """Return the beginning that all prompts share."""
-    return Segment(("system",), tokens)
 
 
 def excerpt_segments(excerpts: Sequence[Excerpt], chunk_tokens: int) -> list[Segment]:
