@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -13,10 +14,11 @@ import jsonschema
 from fairway.errors import InputError
 from fairway.policies import make_policy
 from fairway.profile import profile_names
-from fairway.yamlfile import KeyPath, YamlFile, read_yaml
+from fairway.traces.catalogue import find_workload
+from fairway.yamlfile import KeyPath, YamlFile, merge, read_yaml
 
 SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
-WORKLOADS_FOLDER = Path("config/workloads")
+CONFIG_FOLDER = Path("config")
 
 # JSON Schema takes 5.0 for an integer; a number of tokens or seeds is to be written as one.
 _Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
@@ -71,7 +73,7 @@ def load_configuration(files: Sequence[Path], root: Path) -> Configuration:
     """
     values: dict[str, Any] = {}
     for file in files:
-        _merge(values, read_yaml(file).values)
+        merge(values, read_yaml(file).values)
     return check_configuration(values, files, root)
 
 
@@ -100,6 +102,14 @@ class _Faults:
             if path in source.lines and source.value(path) == value:
                 return InputError(problem, remedy=remedy, file=source.file, line=source.lines[path])
         return InputError(problem, remedy=remedy, file=self._fallback(path))
+
+    @contextmanager
+    def said_at(self, path: KeyPath) -> Iterator[None]:
+        """Say a fault that is found inside together with the place of ``path``."""
+        try:
+            yield
+        except InputError as error:
+            raise self.at(path, error.problem, error.remedy) from error
 
     def _value(self, path: KeyPath) -> Any:
         value: Any = self._values
@@ -132,21 +142,15 @@ def _schema_fault(error: jsonschema.ValidationError, faults: _Faults) -> InputEr
 
 
 def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None:
-    _check_known(("profile",), values["profile"], profile_names(), faults)
-    workloads = sorted(file.stem for file in (root / WORKLOADS_FOLDER).glob("*.yaml"))
+    if values["profile"] not in profile_names():
+        remedy = _closest(values["profile"], profile_names(), "profiles")
+        raise faults.at(("profile",), f"unknown profile {values['profile']!r}", remedy)
     for place, name in enumerate(values["workloads"]):
-        _check_known(("workloads", place), name, workloads, faults)
+        with faults.said_at(("workloads", place)):
+            find_workload(name, root / CONFIG_FOLDER)
     for place, name in enumerate(values["policies"]):
-        try:
+        with faults.said_at(("policies", place)):
             make_policy(name)
-        except InputError as error:
-            raise faults.at(("policies", place), error.problem, error.remedy) from error
-
-
-def _check_known(path: KeyPath, name: str, known: Sequence[str], faults: _Faults) -> None:
-    if name not in known:
-        kind = str(path[0]).removesuffix("s")
-        raise faults.at(path, f"unknown {kind} {name!r}", _closest(name, known, f"{kind}s"))
 
 
 def _configuration(values: Mapping[str, Any]) -> Configuration:
@@ -167,14 +171,6 @@ def _closest(name: str, known: Sequence[str], kind: str) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
     return f"{meant}known {kind}: {', '.join(known)}"
-
-
-def _merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for key, value in more.items():
-        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
-            _merge(values[key], value)
-        else:
-            values[key] = value
 
 
 def _dotted(path: KeyPath) -> str:

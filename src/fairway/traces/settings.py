@@ -91,7 +91,8 @@ def _one_of(names: Iterable[str], source: YamlFile, path: KeyPath) -> str:
 
 
 def _fault(source: YamlFile, path: KeyPath, problem: str, remedy: str) -> InputError:
-    return InputError(problem, remedy=remedy, file=source.file, line=source.lines.get(path))
+    file, line = source.place(path)
+    return InputError(problem, remedy=remedy, file=file, line=line)
 
 
 def _dotted(path: KeyPath) -> str:

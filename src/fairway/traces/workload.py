@@ -13,7 +13,7 @@ from fairway.traces.musique import MusiqueContent
 from fairway.traces.ranges import Range
 from fairway.traces.sec import SecContent
 from fairway.traces.settings import settings
-from fairway.yamlfile import read_yaml
+from fairway.yamlfile import YamlFile, read_yaml
 
 CALIBRATED = "calibrated"
 
@@ -213,15 +213,7 @@ def load_workload(path: Path) -> Workload:
         InputError: with file and line, for an unknown or missing key, a wrong type or a value out of range.
     """
     source = read_yaml(path)
-    family = source.values.get("family")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise InputError(
-            f"family is {family!r}",
-            remedy=f"give one of: {', '.join(FAMILIES)}",
-            file=path,
-            line=source.lines.get(("family",)),
-        )
-    workload = settings(FAMILIES[family], source)
+    workload = workload_of(source)
     if workload.name != path.stem:
         raise InputError(
             f"the workload {workload.name!r} stands in a file of another name",
@@ -230,3 +222,12 @@ def load_workload(path: Path) -> Workload:
             line=source.lines[("name",)],
         )
     return workload
+
+
+def workload_of(source: YamlFile) -> Workload:
+    """Return the workload that settings describe; raises as `load_workload` does."""
+    family = source.values.get("family")
+    if not isinstance(family, str) or family not in FAMILIES:
+        file, line = source.place(("family",))
+        raise InputError(f"family is {family!r}", remedy=f"give one of: {', '.join(FAMILIES)}", file=file, line=line)
+    return settings(FAMILIES[family], source)
