@@ -1,4 +1,4 @@
-"""Make the embedded SEC-like corpus."""
+"""Make an embedded corpus."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import argparse
 from pathlib import Path
 
 from fairway.command import run
-from fairway.traces.corpus import make_corpus, write_corpus
+from fairway.traces.corpus import MAKERS, make_corpus, write_corpus
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Make the embedded SEC-like corpus: 64 filings whose lengths follow those of real 10-Q filings. "
+        description="Make an embedded corpus with the lengths, sharing and popularity of real data, but no text: SEC "
+        "filings, MuSiQue's questions (both JSON) or Mooncake's agent trace (in its own format, with a header file). "
         "Needs no network; the same seed gives the same bytes."
     )
+    parser.add_argument("--corpus", default="sec", choices=list(MAKERS), help="which one (default sec)")
     parser.add_argument("--seed", required=True, type=int, help="seed of the corpus, from 0 on")
-    parser.add_argument("--out", required=True, type=Path, help="JSON file to write")
+    parser.add_argument("--out", required=True, type=Path, help="file to write: .json, for mooncake .jsonl")
     arguments = parser.parse_args()
-    corpus = make_corpus(arguments.seed)
+    corpus = make_corpus(arguments.seed, arguments.corpus)
     write_corpus(corpus, arguments.out)
-    print(f"{len(corpus.filing_tokens)} filings, {sum(corpus.filing_tokens)} tokens ({corpus.kind})")
+    print(corpus)
     return 0
 
 

@@ -10,10 +10,12 @@ from fairway.command import run
 from fairway.engine import Limits
 from fairway.profile import load_profile
 from fairway.progress import Progress
+from fairway.traces.catalogue import Reference
 from fairway.traces.corpus import read_corpus
-from fairway.traces.workload import load_workload
 
 ANY_CACHE_BLOCKS = 2  # calibration sets the cache's size itself
+
+WORKLOAD_HELP = "workload file (YAML), FILE#VARIANT for a variant of it, or sweep.yaml#NUMBER"
 
 
 def main() -> int:
@@ -21,22 +23,25 @@ def main() -> int:
         description="Find a workload's cache size and loads for one seed, from first-come-first-served replays alone. "
         "A seed that cannot be calibrated is replaced by seed + 1000, seed + 2000, ... and the file says so."
     )
-    parser.add_argument("--workload", required=True, type=Path, help="workload file (YAML)")
+    parser.add_argument("--workload", required=True, type=Reference.parse, help=WORKLOAD_HELP)
     parser.add_argument("--seed", required=True, type=int, help="seed, from 0 on")
-    parser.add_argument("--corpus", required=True, type=Path, help="corpus file (JSON)")
+    parser.add_argument(
+        "--corpus", required=True, type=Path, help="corpus file of the workload; for mooncake any trace"
+    )
     parser.add_argument("--profile", required=True, help="step-time profile: a shipped name or a file")
     parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
     parser.add_argument("--max-num-seqs", type=int, default=256, help="requests running at once (default 256)")
     parser.add_argument("--block-tokens", type=int, default=16, help="tokens a cache block (default 16)")
     parser.add_argument("--out", required=True, type=Path, help="JSON file to write")
     arguments = parser.parse_args()
+    workload = arguments.workload.load()
     calibration = calibrate(
-        load_workload(arguments.workload),
+        workload,
         arguments.seed,
         read_corpus(arguments.corpus),
         load_profile(arguments.profile),
         Limits(ANY_CACHE_BLOCKS, arguments.budget_tokens, arguments.max_num_seqs, arguments.block_tokens),
-        Progress(f"calibrate {arguments.workload.stem}, seed {arguments.seed}").update,
+        Progress(f"calibrate {workload.name}, seed {arguments.seed}").update,
     )
     write_calibration(calibration, arguments.out)
     print(f"{calibration.workload}, seed {calibration.seed}: {calibration.cache_blocks} cache blocks")

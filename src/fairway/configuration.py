@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -14,10 +15,11 @@ import jsonschema
 from fairway.errors import InputError
 from fairway.policies import make_policy, policy_names
 from fairway.profile import profile_names
-from fairway.yamlfile import KeyPath, YamlFile, read_yaml
+from fairway.traces.catalogue import find_workload
+from fairway.yamlfile import KeyPath, YamlFile, merge, read_yaml
 
 SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
-WORKLOADS_FOLDER = Path("config/workloads")
+CONFIG_FOLDER = Path("config")
 _Setting = TypeVar("_Setting")
 
 # JSON Schema takes 5.0 for an integer; a number of tokens or seeds is to be written as one.
@@ -100,7 +102,7 @@ def load_configuration(files: Sequence[Path], root: Path) -> Configuration:
     """
     values: dict[str, Any] = {}
     for file in files:
-        _merge(values, read_yaml(file).values)
+        merge(values, read_yaml(file).values)
     return check_configuration(values, files, root)
 
 
@@ -129,6 +131,14 @@ class _Faults:
             if path in source.lines and source.value(path) == value:
                 return InputError(problem, remedy=remedy, file=source.file, line=source.lines[path])
         return InputError(problem, remedy=remedy, file=self._fallback(path))
+
+    @contextmanager
+    def said_at(self, path: KeyPath) -> Iterator[None]:
+        """Say a fault that is found inside together with the place of ``path``."""
+        try:
+            yield
+        except InputError as error:
+            raise self.at(path, error.problem, error.remedy) from error
 
     def _value(self, path: KeyPath) -> Any:
         value: Any = self._values
@@ -161,22 +171,25 @@ def _schema_fault(error: jsonschema.ValidationError, faults: _Faults) -> InputEr
 
 
 def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None:
-    _check_known(("profile",), values["profile"], profile_names(), faults)
-    workloads = sorted(file.stem for file in (root / WORKLOADS_FOLDER).glob("*.yaml"))
+    if values["profile"] not in profile_names():
+        remedy = _closest(values["profile"], profile_names(), "profiles")
+        raise faults.at(("profile",), f"unknown profile {values['profile']!r}", remedy)
     for place, name in enumerate(values["workloads"]):
-        _check_known(("workloads", place), name, workloads, faults)
-    _check_keys("policies_of", values, workloads, faults)
-    _check_keys("seeds_of", values, workloads, faults)
+        with faults.said_at(("workloads", place)):
+            find_workload(name, root / CONFIG_FOLDER)
+    for setting in ("policies_of", "seeds_of"):
+        for name in values.get(setting, {}):
+            with faults.said_at((setting, name)):
+                _check_workloads_of(name, root / CONFIG_FOLDER)
     _check_policies(values, faults)
 
 
-def _check_keys(setting: str, values: Mapping[str, Any], workloads: Sequence[str], faults: _Faults) -> None:
-    known = [*workloads, *dict.fromkeys(_family(name) for name in workloads if _family(name) != name)]
-    for name in values.get(setting, {}):
-        if name not in known:
-            raise faults.at(
-                (setting, name), f"unknown workload {name!r} in {setting}", _closest(name, known, "workloads")
-            )
+def _check_workloads_of(name: str, folder: Path) -> None:
+    """Raise InputError unless ``name`` is a workload or a numbered family of them."""
+    try:
+        find_workload(f"{name}-01", folder)
+    except InputError:
+        find_workload(name, folder)
 
 
 def _check_policies(values: Mapping[str, Any], faults: _Faults) -> None:
@@ -186,26 +199,15 @@ def _check_policies(values: Mapping[str, Any], faults: _Faults) -> None:
         path: KeyPath = ("policy_variants", name)
         if name in policy_names():
             raise faults.at(path, f"{name!r} is a policy's own name", "give the variant another name")
-        _check_policy(path, variant["policy"], variant["parameters"], faults)
+        with faults.said_at(path):
+            make_policy(variant["policy"], **variant["parameters"])
     asked: list[tuple[KeyPath, str]] = [(("policies", i), name) for i, name in enumerate(values["policies"])]
     for workload, names in values.get("policies_of", {}).items():
         asked += [(("policies_of", workload, i), name) for i, name in enumerate(names)]
     for path, name in asked:
         if name not in variants:
-            _check_policy(path, name, {}, faults)
-
-
-def _check_policy(path: KeyPath, name: str, parameters: Mapping[str, Any], faults: _Faults) -> None:
-    try:
-        make_policy(name, **parameters)
-    except InputError as error:
-        raise faults.at(path, error.problem, error.remedy) from error
-
-
-def _check_known(path: KeyPath, name: str, known: Sequence[str], faults: _Faults) -> None:
-    if name not in known:
-        kind = str(path[0]).removesuffix("s")
-        raise faults.at(path, f"unknown {kind} {name!r}", _closest(name, known, f"{kind}s"))
+            with faults.said_at(path):
+                make_policy(name)
 
 
 def _configuration(values: Mapping[str, Any]) -> Configuration:
@@ -242,14 +244,6 @@ def _closest(name: str, known: Sequence[str], kind: str) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
     return f"{meant}known {kind}: {', '.join(known)}"
-
-
-def _merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for key, value in more.items():
-        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
-            _merge(values[key], value)
-        else:
-            values[key] = value
 
 
 def _dotted(path: KeyPath) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ _TEXT = "tag:yaml.org,2002:str"
 
 @dataclass(frozen=True)
 class YamlFile:
-    """What a YAML file says, and where: ``lines`` gives the line, from 1 on, of every path of keys and list places."""
+    """What a YAML file says, and where: ``lines`` gives the line, from 1 on, of every path of keys and list places.
+
+    Where another file's values were put over this one's, ``files`` says which paths are that other file's.
+    """
 
     file: Path
     values: dict[str, Any]
     lines: dict[KeyPath, int]
+    files: dict[KeyPath, Path] = field(default_factory=dict)
 
     def value(self, path: KeyPath) -> Any:
         """Return the value at ``path``; raises KeyError where ``lines`` does not have the path."""
@@ -29,6 +34,32 @@ class YamlFile:
         for key in path:
             value = value[key]
         return value
+
+    def place(self, path: KeyPath) -> tuple[Path, int | None]:
+        """Return the file and the line, if known, that ``path`` stands in."""
+        return self.files.get(path, self.file), self.lines.get(path)
+
+    def part(self, key: str) -> YamlFile:
+        """Return what stands under ``key``, a mapping, as if it were the whole file."""
+        inside = {path[1:]: line for path, line in self.lines.items() if path[0] == key and len(path) > 1}
+        return YamlFile(self.file, self.values[key], inside)
+
+    def under(self, changes: YamlFile) -> YamlFile:
+        """Return this file with the values of ``changes`` put over its own, key by key; lists are replaced whole."""
+        merged = copy.deepcopy(self.values)
+        merge(merged, changes.values)
+        lines = self.lines | changes.lines
+        files = self.files | dict.fromkeys(changes.lines, changes.file)
+        return YamlFile(self.file, merged, lines, files)
+
+
+def merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Put ``more`` over ``values``, mappings key by key."""
+    for key, value in more.items():
+        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
+            merge(values[key], value)
+        else:
+            values[key] = value
 
 
 def read_yaml(file: Path) -> YamlFile:

@@ -69,6 +69,7 @@ def _header(workload: Workload, corpus: Corpus, calibration: Calibration, spans:
             "profile": calibration.profile,
             "profile_evidence": calibration.profile_evidence,
             "phases": [_phase(span) for span in spans],
+            "requests": _provenance(workload, corpus, calibration.seed),
             "calibration": calibration_fields(calibration),
             "workload": dataclasses.asdict(workload),
         },
@@ -76,6 +77,10 @@ def _header(workload: Workload, corpus: Corpus, calibration: Calibration, spans:
     # As a reader will see it: JSON has lists where dataclasses have tuples.
     as_read: dict[str, Any] = json.loads(json.dumps(header))
     return as_read
+
+
+def _provenance(workload: Workload, corpus: Corpus, seed: int) -> dict[str, Any]:
+    return workload.content.provenance(corpus, seed) if isinstance(workload, PhasedWorkload) else {}
 
 
 def _phase(span: PhaseSpan) -> dict[str, Any]:

@@ -59,15 +59,16 @@ def calibrate(
         workload.seeds,
         lambda candidate: fit_phased(workload, corpus, candidate, run_fcfs, limits.block_tokens, progress),
     )
+    load = phased.found.load
     return PhasedCalibration(
         **_common(workload, seed, phased, corpus, profile, limits),
         cache_blocks=phased.found.cache.cache_blocks,
         reused_blocks=phased.found.cache.reused_blocks,
         rate_1_per_s=phased.found.rate_1_per_s,
         calibrated_phase=workload.calibrated_phase,
-        calibrated_load=phased.found.load.load,
-        fcfs_median_s=phased.found.load.median_ns / NS_PER_S,
-        iterations=phased.found.load.iterations,
+        calibrated_load=load.load if load else None,
+        fcfs_median_s=load.median_ns / NS_PER_S if load else None,
+        iterations=load.iterations if load else 0,
     )
 
 

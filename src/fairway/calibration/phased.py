@@ -44,7 +44,7 @@ class PhasedFit:
 
     cache: CacheSize
     rate_1_per_s: float
-    load: LoadFit
+    load: LoadFit | None  # None where no phase's load is calibrated
 
 
 def fit_phased(
@@ -55,7 +55,7 @@ def fit_phased(
     engine_block_tokens: int,
     progress: Callable[[float], None],
 ) -> PhasedFit:
-    """Find cache size, rate 1.0 and load for one seed.
+    """Find cache size and rate 1.0 for one seed, and the load of the phase that is to be calibrated, if one is.
 
     Raises:
         SeedUnusable: no load in the allowed range brings FCFS's median to the target.
@@ -65,9 +65,13 @@ def fit_phased(
     busy_ns = _served(run_fcfs(reference, cache.cache_blocks)).busy_ns
     rate_1_per_s = len(reference) * NS_PER_S / busy_ns
 
+    phase = workload.calibrated_phase
+    if phase is None or workload.target is None:
+        return PhasedFit(cache, rate_1_per_s, None)
+
     def median_ns(load: float) -> int:
         trace = in_phases(workload, corpus, seed, rate_1_per_s, load)
-        return median_ttft_ns(trace, _served(run_fcfs(trace, cache.cache_blocks)), workload.calibrated_phase)
+        return median_ttft_ns(trace, _served(run_fcfs(trace, cache.cache_blocks)), phase)
 
     return PhasedFit(cache, rate_1_per_s, fit_load(median_ns, workload.target, progress))
 

@@ -35,13 +35,13 @@ class Calibration:
 
 @dataclass(frozen=True)
 class PhasedCalibration(Calibration):
-    """Rate 1.0, and the load that brings FCFS's median to the target."""
+    """Rate 1.0, and the load that brings FCFS's median to the target (None where no phase's load is calibrated)."""
 
     reused_blocks: int  # used twice or more by the reference requests
     rate_1_per_s: float
-    calibrated_phase: str
-    calibrated_load: float
-    fcfs_median_s: float  # TTFT over the calibrated phase's arrivals
+    calibrated_phase: str | None
+    calibrated_load: float | None
+    fcfs_median_s: float | None  # TTFT over the calibrated phase's arrivals
     iterations: int  # replays that it took to find the load
 
 

@@ -50,9 +50,12 @@ def phase_arrivals(seed: int, spans: Sequence[PhaseSpan]) -> tuple[Int64Array, l
 
     ``spans`` follow each other without a gap.
     """
-    ends = np.cumsum([span.expected_arrivals for span in spans])
-    units = unit_arrivals(seed, float(ends[-1]))
-    return time_change(units, spans)
+    return time_change(unit_arrivals(seed, expected_arrivals(spans)), spans)
+
+
+def expected_arrivals(spans: Sequence[PhaseSpan]) -> float:
+    """Return the mean number of arrivals of all phases together."""
+    return float(np.cumsum([span.expected_arrivals for span in spans])[-1])
 
 
 def time_change(units: Float64Array, spans: Sequence[PhaseSpan]) -> tuple[Int64Array, list[str]]:

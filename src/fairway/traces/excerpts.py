@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairway.errors import InputError
-from fairway.traces.corpus import Corpus
+from fairway.traces.filings import Filings
 from fairway.traces.streams import stream
 
 LONGEST_LIST = 31  # 31 excerpts of 512 tokens, a system prompt and a question stay below 16,384 tokens
@@ -20,7 +20,7 @@ class Excerpt(NamedTuple):
     chunk: int
 
 
-def excerpt_lists(corpus: Corpus, count: int) -> list[tuple[Excerpt, ...]]:
+def excerpt_lists(corpus: Filings, count: int) -> list[tuple[Excerpt, ...]]:
     """Return ``count`` lists of up to 31 excerpts, one of each filing in turn; they depend on the corpus alone.
 
     A filing's lists are disjoint while its chunks last; then its excerpts recur in another order behind a different
@@ -34,7 +34,7 @@ def excerpt_lists(corpus: Corpus, count: int) -> list[tuple[Excerpt, ...]]:
     return [by_filing[unit % filings][unit // filings] for unit in range(count)]
 
 
-def _lists_of_filing(corpus: Corpus, filing: int, count: int) -> list[tuple[Excerpt, ...]]:
+def _lists_of_filing(corpus: Filings, filing: int, count: int) -> list[tuple[Excerpt, ...]]:
     chunks = corpus.chunks(filing)
     if count > chunks:
         raise InputError(

@@ -9,10 +9,11 @@ import numpy as np
 
 from fairway.errors import InputError
 from fairway.traces.arrivals import NS_PER_US, US_PER_S, PhaseSpan, phase_arrivals
-from fairway.traces.corpus import Corpus
+from fairway.traces.corpus import Corpus, as_kind
 from fairway.traces.excerpts import LONGEST_LIST, excerpt_lists
-from fairway.traces.prompts import Request, Segment, assemble
-from fairway.traces.sec import excerpt_segments, system_prompt
+from fairway.traces.filings import Filings
+from fairway.traces.prompts import Request, Segment, assemble, system_prompt
+from fairway.traces.sec import excerpt_segments
 from fairway.traces.streams import scale_to_integers, stream
 from fairway.traces.trace import Int64Array, Trace
 from fairway.traces.workload import FloodWorkload
@@ -58,9 +59,7 @@ def miss_arrivals(workload: FloodWorkload, seed: int) -> list[Arrival]:
     """Return the misses, evenly over their time from the end of the warm-up on."""
     misses = workload.misses
     start_us = workload.warmup.seconds * US_PER_S
-    lengths = scale_to_integers(
-        stream(seed, "miss lengths").random(misses.requests), misses.prompt_tokens.lowest, misses.prompt_tokens.highest
-    )
+    lengths = misses.prompt_tokens.scale(stream(seed, "miss lengths").random(misses.requests))
     system = system_prompt(workload.system_tokens)
     return [
         Arrival(
@@ -99,27 +98,28 @@ def flood_trace(workload: FloodWorkload, arrivals: Sequence[Arrival]) -> Trace:
 
 def _units(workload: FloodWorkload, corpus: Corpus, seed: int) -> list[tuple[Segment, ...]]:
     """Return the warmed units' shared segments: units of different filings, drawn by the seed."""
+    filings = as_kind(Filings, corpus)
     count = workload.warmup.units
-    filings = len(corpus.filing_tokens)
-    if count > filings:
+    known = len(filings.filing_tokens)
+    if count > known:
         raise InputError(
-            f"{count} warmed units need as many filings, the corpus has {filings}", remedy="warm fewer units"
+            f"{count} warmed units need as many filings, the corpus has {known}", remedy="warm fewer units"
         )
     system = system_prompt(workload.system_tokens)
-    lists = excerpt_lists(corpus, filings)
-    chosen = stream(seed, "warmed units").permutation(filings)[:count].tolist()
-    depths = _unit_excerpts(workload, corpus, seed)
+    lists = excerpt_lists(filings, known)
+    chosen = stream(seed, "warmed units").permutation(known)[:count].tolist()
+    depths = _unit_excerpts(workload, filings, seed)
     return [
-        (system, *excerpt_segments(lists[unit][:depth], corpus.chunk_tokens))
+        (system, *excerpt_segments(lists[unit][:depth], filings.chunk_tokens))
         for unit, depth in zip(chosen, depths.tolist(), strict=True)
     ]
 
 
-def _unit_excerpts(workload: FloodWorkload, corpus: Corpus, seed: int) -> Int64Array:
+def _unit_excerpts(workload: FloodWorkload, filings: Filings, seed: int) -> Int64Array:
     """Return, for each warmed unit, how many excerpts it has: whole ones that fit into the range of tokens."""
     tokens = workload.warmup.unit_tokens
-    lowest = -(-(tokens.lowest - workload.system_tokens) // corpus.chunk_tokens)
-    highest = (tokens.highest - workload.system_tokens) // corpus.chunk_tokens
+    lowest = -(-(tokens.lowest - workload.system_tokens) // filings.chunk_tokens)
+    highest = (tokens.highest - workload.system_tokens) // filings.chunk_tokens
     if not 1 <= lowest <= highest <= LONGEST_LIST:
         raise InputError(
             f"no unit of 1 to {LONGEST_LIST} whole excerpts has {tokens.lowest} to {tokens.highest} tokens",
@@ -129,5 +129,4 @@ def _unit_excerpts(workload: FloodWorkload, corpus: Corpus, seed: int) -> Int64A
 
 
 def _question_tokens(workload: FloodWorkload, seed: int, stream_name: str, count: int) -> Int64Array:
-    tokens = workload.hits.question_tokens
-    return scale_to_integers(stream(seed, stream_name).random(count), tokens.lowest, tokens.highest)
+    return workload.hits.question_tokens.scale(stream(seed, stream_name).random(count))

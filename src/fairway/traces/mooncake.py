@@ -104,7 +104,7 @@ def write_trace(trace: Trace, path: Path) -> None:
         )
     with atomic_path(path) as part:
         with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{format_row(row)}\n" for row in _rows(trace))
+            file.writelines(trace_lines(trace))
         checksum = sha256(part)
     facts = {
         "format_version": FORMAT_VERSION,
@@ -115,6 +115,11 @@ def write_trace(trace: Trace, path: Path) -> None:
         "sha256": checksum,
     }
     write_header(path, facts | {name: value for name, value in trace.header.items() if name not in facts})
+
+
+def trace_lines(trace: Trace) -> Iterator[str]:
+    """Yield a trace's lines, line ends included."""
+    return (f"{format_row(row)}\n" for row in _rows(trace))
 
 
 def _rows(trace: Trace) -> Iterator[Row]:

@@ -33,6 +33,11 @@ class Request(NamedTuple):
         return sum(segment.tokens for segment in self.segments)
 
 
+def system_prompt(tokens: int) -> Segment:
+    """Return the beginning that all prompts share; 0 tokens are none."""
+    return Segment(("system",), tokens)
+
+
 @dataclass
 class _Node:
     """What prompts with the same leading segments have in common."""

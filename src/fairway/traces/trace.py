@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,3 +34,16 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.arrival_ns)
+
+    def first(self, count: int) -> Trace:
+        """Return the trace of the first ``count`` requests."""
+        return dataclasses.replace(
+            self,
+            arrival_ns=self.arrival_ns[:count],
+            prompt_tokens=self.prompt_tokens[:count],
+            output_tokens=self.output_tokens[:count],
+            block_ids=self.block_ids[: self.block_offsets[count]],
+            block_offsets=self.block_offsets[: count + 1],
+            kind=self.kind[:count],
+            phase=self.phase[:count],
+        )

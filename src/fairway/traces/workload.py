@@ -7,32 +7,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairway.errors import InputError
-from fairway.traces.excerpts import LONGEST_LIST
+from fairway.traces.agents import MooncakeContent
+from fairway.traces.mixed import MixedContent
+from fairway.traces.musique import MusiqueContent
+from fairway.traces.ranges import Range
+from fairway.traces.sec import SecContent
 from fairway.traces.settings import settings
-from fairway.yamlfile import read_yaml
+from fairway.yamlfile import YamlFile, read_yaml
 
 CALIBRATED = "calibrated"
 
 
 @dataclass(frozen=True)
-class Range:
-    """Whole numbers ``lowest..highest``, both included, each as likely."""
-
-    lowest: int
-    highest: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.lowest <= self.highest:
-            raise ValueError(f"{self.lowest}..{self.highest} is not a range of positive numbers")
-
-
-@dataclass(frozen=True)
 class Phase:
-    """A stretch of time with one load, in multiples of rate 1.0 or found by calibration."""
+    """A stretch of time with one load, in multiples of rate 1.0 or found by calibration.
+
+    Phases consume the seed's request sequence; those with an ``added_exponent`` of popularity a second one.
+    """
 
     name: str
     load: float | str
     seconds: int
+    added_exponent: float = 0.0
 
     def __post_init__(self) -> None:
         if self.seconds < 1:
@@ -41,30 +37,8 @@ class Phase:
             raise ValueError(f"load is {self.load!r}, neither a number nor {CALIBRATED!r}")
         if not isinstance(self.load, str) and not (math.isfinite(self.load) and self.load > 0):
             raise ValueError(f"load is {self.load}")
-
-
-@dataclass(frozen=True)
-class SecContent:
-    """Questions about units, each an excerpt list of a filing with a usual number of excerpts."""
-
-    units: int
-    popularity_exponent: float  # Zipf over units
-    system_tokens: int
-    question_tokens: Range
-    usual_excerpts: Range  # uniform over units
-    usual_share: float  # of questions that take the unit's usual number of excerpts
-    fewer_share: float  # of questions that take 1 to one less; the rest takes some of their own behind
-    own_excerpts: Range
-
-    def __post_init__(self) -> None:
-        if self.units < 1 or self.system_tokens < 1:
-            raise ValueError("units and system_tokens must be at least 1")
-        if not 0.0 <= self.popularity_exponent <= 10.0:
-            raise ValueError(f"popularity_exponent is {self.popularity_exponent}")
-        if not (self.usual_share >= 0 and self.fewer_share >= 0 and self.usual_share + self.fewer_share <= 1):
-            raise ValueError("usual_share and fewer_share must be shares whose sum is at most 1")
-        if self.usual_excerpts.highest > LONGEST_LIST:
-            raise ValueError(f"usual_excerpts is above {LONGEST_LIST}, the longest excerpt list")
+        if not 0 <= self.added_exponent <= 10:
+            raise ValueError(f"added_exponent is {self.added_exponent}")
 
 
 @dataclass(frozen=True)
@@ -113,33 +87,46 @@ class SeedRule:
             raise ValueError("stride must be at least 1, replacements at least 0")
 
 
+Content = SecContent | MixedContent | MusiqueContent | MooncakeContent
+AS_ASKED = SeedRule(stride=1, replacements=0)
+
+
 @dataclass(frozen=True)
 class PhasedWorkload:
-    """Questions in phases of different load."""
+    """Requests in phases of different load."""
 
     name: str
     family: str
     output_tokens: int
-    content: SecContent
+    content: Content
     phases: tuple[Phase, ...]
     reference_requests: int  # of the sequence's beginning, for cache size and rate 1.0
     cache: CacheRule
-    target: MedianTarget
-    seeds: SeedRule
+    target: MedianTarget | None = None  # goes with a phase of calibrated load
+    seeds: SeedRule = AS_ASKED
 
     def __post_init__(self) -> None:
         names = [phase.name for phase in self.phases]
-        if len(set(names)) != len(names):
-            raise ValueError("two phases have the same name")
-        if [phase.load for phase in self.phases].count(CALIBRATED) != 1:
-            raise ValueError(f"exactly one phase must have the load {CALIBRATED!r}")
+        if not names or len(set(names)) != len(names):
+            raise ValueError("there is no phase, or two have the same name")
+        calibrated = [phase.load for phase in self.phases].count(CALIBRATED)
+        if calibrated != (0 if self.target is None else 1):
+            raise ValueError(f"exactly one phase must have the load {CALIBRATED!r} if there is a target, else none")
+        added = {phase.added_exponent for phase in self.phases} - {0.0}
+        if len(added) > 1 or (added and not self.content.has_popularity):
+            raise ValueError("added_exponent must be the same in all phases that have it, and needs a popularity")
         if self.output_tokens < 1 or self.reference_requests < 1:
             raise ValueError("output_tokens and reference_requests must be at least 1")
 
     @property
-    def calibrated_phase(self) -> str:
-        """Name of the phase whose load calibration finds."""
-        return next(phase.name for phase in self.phases if phase.load == CALIBRATED)
+    def corpus(self) -> str:
+        """Name of the corpus that the requests are made of."""
+        return self.content.corpus
+
+    @property
+    def calibrated_phase(self) -> str | None:
+        """Name of the phase whose load calibration finds, if there is one."""
+        return next((phase.name for phase in self.phases if phase.load == CALIBRATED), None)
 
 
 @dataclass(frozen=True)
@@ -204,10 +191,15 @@ class FloodWorkload:
     seeds: SeedRule
 
     def __post_init__(self) -> None:
-        if min(self.output_tokens, self.system_tokens) < 1 or self.cache_blocks < 2:
-            raise ValueError("output_tokens and system_tokens must be at least 1, cache_blocks at least 2")
+        if self.output_tokens < 1 or self.system_tokens < 0 or self.cache_blocks < 2:
+            raise ValueError("output_tokens must be at least 1, system_tokens at least 0, cache_blocks at least 2")
         if self.misses.prompt_tokens.lowest <= self.system_tokens:
             raise ValueError("misses.prompt_tokens must exceed system_tokens")
+
+    @property
+    def corpus(self) -> str:
+        """Name of the corpus that the requests are made of."""
+        return SecContent.corpus
 
 
 Workload = PhasedWorkload | FloodWorkload
@@ -221,15 +213,7 @@ def load_workload(path: Path) -> Workload:
         InputError: with file and line, for an unknown or missing key, a wrong type or a value out of range.
     """
     source = read_yaml(path)
-    family = source.values.get("family")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise InputError(
-            f"family is {family!r}",
-            remedy=f"give one of: {', '.join(FAMILIES)}",
-            file=path,
-            line=source.lines.get(("family",)),
-        )
-    workload = settings(FAMILIES[family], source)
+    workload = workload_of(source)
     if workload.name != path.stem:
         raise InputError(
             f"the workload {workload.name!r} stands in a file of another name",
@@ -238,3 +222,12 @@ def load_workload(path: Path) -> Workload:
             line=source.lines[("name",)],
         )
     return workload
+
+
+def workload_of(source: YamlFile) -> Workload:
+    """Return the workload that settings describe; raises as `load_workload` does."""
+    family = source.values.get("family")
+    if not isinstance(family, str) or family not in FAMILIES:
+        file, line = source.place(("family",))
+        raise InputError(f"family is {family!r}", remedy=f"give one of: {', '.join(FAMILIES)}", file=file, line=line)
+    return settings(FAMILIES[family], source)

@@ -1,0 +1,104 @@
+"""All workloads by name: files, variants of them, and the sweep's configurations."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairway.errors import InputError
+from fairway.traces.sweep import base_file, load_sweep, swept_workload
+from fairway.traces.workload import Workload, load_workload, workload_of
+from fairway.yamlfile import YamlFile, read_yaml
+
+WORKLOADS, VARIANTS, SWEEP = "workloads", "variants.yaml", "sweep.yaml"
+BETWEEN = "--"  # a workload's name and its variant's
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where a workload is described, written ``FILE``, ``FILE#VARIANT`` or ``SWEEP-FILE#NUMBER``."""
+
+    file: Path
+    part: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Reference:
+        """Read a reference; a file that exists is taken whole, whatever its name."""
+        file, separator, part = text.rpartition("#")
+        if not separator or Path(text).exists():
+            return cls(Path(text))
+        return cls(Path(file), part)
+
+    def __str__(self) -> str:
+        return f"{self.file}#{self.part}" if self.part else str(self.file)
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that the workload's settings come from."""
+        if self.file.name == SWEEP:
+            return [self.file, base_file(self.file, load_sweep(self.file))]
+        return [self.file, self._variants] if self.part else [self.file]
+
+    def load(self) -> Workload:
+        """Read the workload.
+
+        Raises:
+            InputError: with file and line; a variant is also refused if it does not suit the workload.
+        """
+        if self.file.name == SWEEP:
+            return swept_workload(self.file, _number(self.part, self.file))
+        return load_workload(self.file) if not self.part else self._varied()
+
+    @property
+    def _variants(self) -> Path:
+        return self.file.parent.parent / VARIANTS
+
+    def _varied(self) -> Workload:
+        base = read_yaml(self.file)
+        variants = read_yaml(self._variants)
+        _check_known("variant", self.part, list(variants.values), self._variants)
+        if not isinstance(variants.values[self.part], dict):
+            file, line = variants.place((self.part,))
+            raise InputError("a variant is a mapping of settings", remedy="write 'key: value'", file=file, line=line)
+        load_workload(self.file)  # a fault of the file itself is not the variant's
+        changes = variants.part(self.part)
+        varied = base.under(changes)
+        if varied.values == base.values:
+            raise InputError(
+                f"variant {self.part!r} changes nothing of {self.file.stem!r}", remedy="leave it out", file=changes.file
+            )
+        name = f"{self.file.stem}{BETWEEN}{self.part}"
+        return workload_of(varied.under(YamlFile(self.file, {"name": name}, {})))
+
+
+def find_workload(name: str, folder: Path) -> Reference:
+    """Return where the workload ``name`` is described in a configuration folder.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    swept = load_sweep(folder / SWEEP).names() if (folder / SWEEP).exists() else []
+    if name in swept:
+        return Reference(folder / SWEEP, str(swept.index(name) + 1))
+    base, _, variant = name.partition(BETWEEN)
+    files = sorted(file.stem for file in (folder / WORKLOADS).glob("*.yaml"))
+    _check_known("workload", base, files)
+    if variant:
+        _check_known("variant", variant, list(read_yaml(folder / VARIANTS).values))
+    return Reference(folder / WORKLOADS / f"{base}.yaml", variant)
+
+
+def _check_known(kind: str, name: str, known: Sequence[str], file: Path | None = None) -> None:
+    if name in known:
+        return
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    raise InputError(f"unknown {kind} {name!r}", remedy=f"{meant}known {kind}s: {', '.join(known)}", file=file)
+
+
+def _number(text: str, file: Path) -> int:
+    if not text.isdecimal():
+        raise InputError(f"{text!r} is no configuration's number", remedy=f"write {file}#1", file=file)
+    return int(text)
