@@ -62,7 +62,12 @@ class ClaimsFile:
     claims: tuple[Claim, ...]
     terms: Terms
     names: Mapping[str, Any]
-    sweep: tuple[str, ...]
+    sets: Mapping[str, tuple[str, ...]]
+
+    @property
+    def sweep(self) -> tuple[str, ...]:
+        """The configurations of the sweep, each a workload."""
+        return self.sets.get("sweep", ())
 
     def scope(self, claim: Claim) -> Mapping[str, Any]:
         """What names mean inside a claim's expressions."""
@@ -95,7 +100,7 @@ class _Reader:
         names = {**{name: name for name in terms.policies}, **{k: tuple(v) for k, v in self._data["groups"].items()}}
         claims = tuple(self._claim(i, raw, sets, terms) for i, raw in enumerate(self._data["claims"]))
         self._check_ids(claims)
-        file = ClaimsFile(claims, terms, names, tuple(sets.get("sweep", ())))
+        file = ClaimsFile(claims, terms, names, {name: tuple(workloads) for name, workloads in sets.items()})
         for claim in claims:
             self._check_expressions(file, claim)
         return file

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairway.analysis.collection import Key
 from fairway.analysis.results import Result, read_result, result_folder
-from fairway.analysis.vocabulary import Key
 from fairway.errors import InputError
 from fairway.rows import FILE_NAMES, SealCheck, verify_seal
 

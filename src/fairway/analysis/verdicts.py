@@ -10,10 +10,11 @@ import numpy as np
 
 from fairway.analysis.bootstrap import Resampling, interval
 from fairway.analysis.claims import KINDS, Claim, ClaimsFile, Item
+from fairway.analysis.collection import Key
 from fairway.analysis.expressions import Value
 from fairway.analysis.inputs import Inputs
 from fairway.analysis.metrics import EVERYTHING, BoolArray, refused
-from fairway.analysis.vocabulary import Key, Trail, Vocabulary
+from fairway.analysis.vocabulary import Trail, Vocabulary
 from fairway.rows import Move
 
 HOLDS = "holds"

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairway.analysis import metrics
 from fairway.analysis.bootstrap import BETTER, WORSE, Draws, FloatArray, IntArray, Resampling, compare
+from fairway.analysis.collection import Key
 from fairway.analysis.expressions import ExpressionError, Function
 from fairway.analysis.metrics import STARVING_WORST_OVER_P99, BoolArray, Selection, TtftPool
 from fairway.analysis.results import Result
@@ -23,8 +24,6 @@ ALL_PHASES = "all"
 _CORRELATIONS = {"arrival": "arrival_correlation", "lpm": "lpm_correlation"}
 _PROMPTS = ("short", "long")
 _WHERE = ("phase", "kind", "prompts", "on")
-
-Key = tuple[str, str]  # workload, policy
 
 
 @dataclass(frozen=True)

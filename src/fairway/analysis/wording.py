@@ -14,6 +14,11 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def bounded(point: float, low: float, high: float) -> str:
+    """Say a number with its interval."""
+    return f"{number(point)} [{number(low)}, {number(high)}]"
+
+
 def figure(name: str, values: Sequence[float | int | str]) -> str:
     """Say a named figure, equal values once; a name ends in ``_s`` for seconds, ``_pct`` for per cent."""
     words = ", ".join(dict.fromkeys(value if isinstance(value, str) else number(value) for value in values))

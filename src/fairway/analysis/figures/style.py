@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +16,24 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from fairway.analysis.metrics import Selection, TtftPool, refused
 from fairway.analysis.results import Result
 from fairway.files import atomic_path
 
 PAGE_WIDTH_IN = 7.0
+COLUMN_WIDTH_IN = 3.3
 SPIKE_SHADE = "#f6dfb8"
 BURST_SHADE = "#fbf1de"
 WARM_UP_SHADE = "#e6e6e6"
 
+# Labels of a decade, by how many times its lower end an axis spans: short axes need closer ones.
+_LOG_TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (10, (1, 2, 5)),
+    (3, (1, 1.5, 2, 3, 4, 5, 7)),
+    (0, (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)),
+)
+_LINE_IN = 0.135  # of text of 8 pt
+_LETTERS_PER_IN = 16.5
 _PALETTE = tuple(sns.color_palette("colorblind").as_hex())
 _SETTINGS: dict[str, Any] = {
     "axes.grid": True,
@@ -55,6 +66,10 @@ _DOTTED: Dashes = (0, (1.2, 1.2))
 _DASH_DOT: Dashes = (0, (5, 1.2, 1.2, 1.2))
 _LONG: Dashes = (0, (9, 2))
 _DOUBLE_DOT: Dashes = (0, (5, 1.2, 1.2, 1.2, 1.2, 1.2))
+
+
+def _any_phase(_: str) -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -99,24 +114,46 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def provenance(results: list[Result]) -> str:
-    """Say in two lines what a figure rests on: n, seeds, evidence, profile and corpus."""
-    first = results[0]
-    n = len(first.requests["seed"])
-    return (
-        f"n = {n:,} requests per policy, {len(first.seeds)} seeds pooled; {first.corpus} corpus\n"
-        f"{first.evidence} ({first.profile})"
-    )
+def provenance(results: list[Result], missing: str = "", phase_of: Callable[[str], str | None] = _any_phase) -> str:
+    """Say in a few lines what a figure rests on: n, refused, seeds, corpus; evidence and profile; what is missing."""
+    chosen = {result.workload: (result, Selection(phase_of(result.workload))) for result in reversed(results)}
+    served = sum(len(TtftPool(*each)) for each in chosen.values())
+    turned_away = sum(refused(*each) for each in chosen.values())
+    lines = [
+        f"n = {served:,} requests per policy ({turned_away:,} refused), "
+        f"{_distinct(result.sample for result in results)} pooled; {_distinct(r.corpus for r in results)} corpus",
+        _distinct(f"{result.evidence} ({result.profile})" for result in results),
+        *([f"not there: {missing}"] if missing else []),
+    ]
+    return "\n".join(lines)
 
 
-def add_provenance(figure: Figure, results: list[Result]) -> None:
-    """Write below the axes what the figure rests on."""
-    figure.text(0.5, 0.01, provenance(results), ha="center", va="bottom", fontsize=8, color="#444444")
+def add_provenance(
+    figure: Figure,
+    results: list[Result],
+    missing: str = "",
+    remark: str = "",
+    phase_of: Callable[[str], str | None] = _any_phase,
+) -> float:
+    """Write at the bottom what the figure rests on and what is missing, below a remark; return its height, inches.
+
+    ``phase_of`` says of which phase of a workload the figure shows requests; None is all after the warm-up.
+    """
+    width = round(figure.get_figwidth() * _LETTERS_PER_IN)
+    given = [*([remark] if remark else []), *provenance(results, missing, phase_of).splitlines()]
+    lines = [line for text in given for line in textwrap.wrap(text, width, break_on_hyphens=False)]
+    figure.text(0.5, 0.04 / figure.get_figheight(), "\n".join(lines), ha="center", va="bottom", color="#444444")
+    return 0.04 + len(lines) * _LINE_IN
+
+
+def _distinct(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
 
 
 def label_decades(axis: Axis) -> None:
-    """Label a logarithmic axis with plain numbers at 1, 2 and 5 of each decade."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    """Label a logarithmic axis with plain numbers: at 1, 2 and 5 of a decade, at more on an axis of less than one."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=next(steps for spans, steps in _LOG_TICKS if high >= spans * low)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
 

@@ -1,0 +1,47 @@
+"""The command-line options that the scripts of tables and figures share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fairway.analysis.bootstrap import Resampling
+from fairway.analysis.claims import read_claims
+from fairway.analysis.collection import Collection, collect
+from fairway.analysis.study import Study
+
+
+def add_result_options(parser: argparse.ArgumentParser) -> None:
+    """Add which results are read; those that are not there are named in the output."""
+    parser.add_argument(
+        "--rows-root", type=Path, required=True, help="folder of the rows, <workload>/<policy> below it"
+    )
+    parser.add_argument("--workloads", nargs="+", required=True, help="workloads to show, as far as they are there")
+    parser.add_argument("--policies", nargs="+", required=True, help="policies to show, as far as they are there")
+
+
+def add_study_options(parser: argparse.ArgumentParser) -> None:
+    """Add which results are read, whose groups of policies are meant, and how intervals are drawn."""
+    add_result_options(parser)
+    parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML), which names the groups")
+    parser.add_argument(
+        "--resamples", type=int, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
+    )
+    parser.add_argument("--bootstrap-seed", type=int, default=1, help="seed of the bootstrap (default: %(default)s)")
+
+
+def add_picture_options(parser: argparse.ArgumentParser) -> None:
+    """Add where a figure is written."""
+    parser.add_argument("--out-pdf", type=Path, required=True, help="the PDF to write")
+    parser.add_argument("--out-svg", type=Path, required=True, help="the SVG to write")
+
+
+def collection_of(arguments: argparse.Namespace) -> Collection:
+    """Read the results that `add_result_options` asked for; InputError if none is there."""
+    return collect(arguments.rows_root, arguments.workloads, arguments.policies)
+
+
+def study_of(arguments: argparse.Namespace) -> Study:
+    """Read what `add_study_options` asked for; InputError if no result is there or the claims file is bad."""
+    resampling = Resampling(arguments.resamples, arguments.bootstrap_seed)
+    return Study.of(collection_of(arguments), read_claims(arguments.claims), resampling)
