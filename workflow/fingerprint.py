@@ -7,7 +7,7 @@ from pathlib import Path
 from fairway.policies import make_policy
 
 GROUND = ["errors.py", "files.py"]
-POLICY_CONTRACT = [f"policies/{name}.py" for name in ("base", "registry", "rules", "score")]
+POLICY_CONTRACT = [f"policies/{name}.py" for name in ("base", "first_seen", "registry", "rules", "score")]
 ENGINE_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fcfs.py", "cache", "engine", "profile", "traces", "replay.py"]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]
 REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
