@@ -34,6 +34,7 @@ class Experiment:
     max_num_seqs: int = 256
     block_tokens: int = 16
     cache_blocks: int | None = None
+    eviction: str = "lru"
 
     def __post_init__(self) -> None:
         if self.backend not in EVIDENCE_OF_BACKEND:
@@ -47,7 +48,7 @@ class Experiment:
         cache_blocks = self.cache_blocks or trace.header.get("parameters", {}).get("cache_blocks")
         if cache_blocks is None:
             raise InputError("has no header that names cache_blocks", file=file, remedy="give --cache-blocks")
-        return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens)
+        return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens, self.eviction)
 
 
 def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) -> list[str]:
