@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairway.analysis import markdown, metrics, wording
 from fairway.analysis.bootstrap import FloatArray, IntArray, Resampling, interval, seed_counts
+from fairway.analysis.bounds import BoundsRow, LeastWork, bounds_row
+from fairway.analysis.bounds_table import bounds_section
 from fairway.analysis.metrics import Selection, TtftPool
 from fairway.analysis.results import Result
 from fairway.files import write_json, write_text
@@ -71,13 +72,33 @@ def metrics_rows(results: Sequence[Result], resampling: Resampling) -> tuple[Met
     )
 
 
-def write_metrics(folder: Path, rows: Sequence[MetricsRow], resampling: Resampling) -> None:
-    """Write ``metrics.json``, ``metrics.csv`` and ``metrics.md``."""
+def bounds_rows(results: Sequence[Result], bounds: Mapping[str, Mapping[int, LeastWork]]) -> tuple[BoundsRow, ...]:
+    """Compute the bounds of each workload named in ``bounds``, over the selections of the metrics.
+
+    Raises:
+        InputError: bounds are of other traces than the results.
+    """
+    first = {result.workload: result for result in reversed(results)}  # every policy ran the same requests
+    return tuple(
+        bounds_row(result, bounds[workload], selection)
+        for workload, result in reversed(first.items())
+        if workload in bounds
+        for selection in _selections(result)
+        if _is_served(result, selection)
+    )
+
+
+def write_metrics(
+    folder: Path, rows: Sequence[MetricsRow], resampling: Resampling, bounds: Sequence[BoundsRow] = ()
+) -> None:
+    """Write ``metrics.json``, ``metrics.csv`` (without the bounds) and ``metrics.md``."""
     records = [dataclasses.asdict(row) for row in rows]
-    write_json(folder / "metrics.json", {"resampling": dataclasses.asdict(resampling), "rows": records})
+    bound_records = [dataclasses.asdict(row) for row in bounds]
+    document = {"resampling": dataclasses.asdict(resampling), "rows": records, "bounds": bound_records}
+    write_json(folder / "metrics.json", document)
     csv = pd.DataFrame(records).to_csv(index=False, float_format="%.6f", lineterminator="\n")
     write_text(folder / "metrics.csv", csv)
-    write_text(folder / "metrics.md", _markdown(rows))
+    write_text(folder / "metrics.md", _markdown(rows, bounds))
 
 
 def _selections(result: Result) -> Iterator[Selection]:
@@ -155,9 +176,24 @@ def _point(vector: FloatArray) -> float:
     return float(np.asarray(vector)[0])
 
 
-def _markdown(rows: Sequence[MetricsRow]) -> str:
-    workloads = dict.fromkeys(row.workload for row in rows)
-    return "\n\n".join(_section([row for row in rows if row.workload == workload]) for workload in workloads) + "\n"
+def _markdown(rows: Sequence[MetricsRow], bounds: Sequence[BoundsRow]) -> str:
+    sections = []
+    for workload in dict.fromkeys(row.workload for row in rows):
+        of_workload = [row for row in rows if row.workload == workload]
+        sections.append(_section(of_workload))
+        bounds_of_workload = [row for row in bounds if row.workload == workload]
+        if bounds_of_workload:
+            sections.append(bounds_section(bounds_of_workload, _lowest_means(of_workload)))
+    return "\n\n".join(sections) + "\n"
+
+
+def _lowest_means(rows: Sequence[MetricsRow]) -> dict[tuple[str, str, str], tuple[float, str]]:
+    """Return, for each selection, the lowest mean and the policy that has it."""
+    lowest: dict[tuple[str, str, str], tuple[float, str]] = {}
+    for row in rows:
+        selection, mean = (row.phase, row.prompts, row.kind), (row.mean_s, row.policy)
+        lowest[selection] = min(mean, lowest.get(selection, mean))
+    return lowest
 
 
 def _section(rows: Sequence[MetricsRow]) -> str:
@@ -169,7 +205,7 @@ def _section(rows: Sequence[MetricsRow]) -> str:
         by_selection.setdefault((row.phase, row.prompts, row.kind), []).append(row)
     lines = [_line(row) for group in by_selection.values() for row in group]
     remark = "p50 and p99 with intervals; worst and worst/p99 as median over seeds (maximum)."
-    whole = [row for row in rows if _selected(row) == "all"]
+    whole = [row for row in rows if wording.selected(row.phase, row.prompts, row.kind) == "all"]
     return "\n\n".join((f"{head} {remark}", markdown.table(header, lines), _whole_runs(whole)))
 
 
@@ -191,7 +227,7 @@ def _whole_run(row: MetricsRow) -> tuple[str, ...]:
 
 def _line(row: MetricsRow) -> tuple[str, ...]:
     return (
-        _selected(row),
+        wording.selected(row.phase, row.prompts, row.kind),
         row.policy,
         f"{row.requests:,}",
         f"{row.refused:,}",
@@ -202,9 +238,3 @@ def _line(row: MetricsRow) -> tuple[str, ...]:
         f"{wording.number(row.worst_over_p99_median)} ({wording.number(row.worst_over_p99_maximum)})",
         f"{100 * row.hit_rate:.1f}%",
     )
-
-
-def _selected(row: MetricsRow) -> str:
-    labels: Mapping[str, Any] = {"": row.phase, " prompts": row.prompts, " requests": row.kind}
-    chosen = [f"{value}{what}" for what, value in labels.items() if value != "all"]
-    return ", ".join(chosen) or "all"
