@@ -26,6 +26,7 @@ KNOWS: dict[str, set[str]] = {
     "replay": {"engine", "traces", "profile", "policies"},
     "recording": {"replay", "rows", "traces", "profile", "policies"},
     "bounds": {"traces", "profile"},
+    "ordering_time": {"policies"},
     "calibration": {"replay", "engine", "traces", "profile", "policies"},
     "experiment": {"recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "configuration": {"policies", "profile"},

@@ -10,7 +10,8 @@ sys.path[:0] = [str(BASE / "src"), str(BASE / "workflow")]
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
 from environment import use_sources
-from fingerprint import ANALYSIS_SOURCES, EXACT_SOURCES, TRACE_SOURCES, fingerprint, policy_fingerprint
+from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, TRACE_SOURCES
+from fingerprint import fingerprint, policy_fingerprint
 from time_left import report_progress
 from single_run import claim_folder
 
@@ -46,6 +47,7 @@ CORPUS = "data/corpus/sec.json"
 CALIBRATION = "results/calibration/{workload}/{seed}.json"
 TRACE = "data/traces/{workload}/{seed}.jsonl"
 TRACE_HEADER = "data/traces/{workload}/{seed}.header.json"
+BOUNDS = "results/bounds/{workload}.json"
 ROWS = "results/rows/{backend}/{workload}/{policy}"
 PARTS = ["requests.parquet", "hooks.parquet", "runs.parquet", "seal.json"]
 
@@ -53,6 +55,7 @@ PARTS = ["requests.parquet", "hooks.parquet", "runs.parquet", "seal.json"]
 PACKAGE = BASE / "src" / "fairway"
 TRACE_CODE = fingerprint(PACKAGE, TRACE_SOURCES)
 EXACT_CODE = fingerprint(PACKAGE, EXACT_SOURCES)
+BOUNDS_CODE = fingerprint(PACKAGE, BOUNDS_SOURCES)
 ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES)
 
 
@@ -64,6 +67,7 @@ def replay_code(wildcards):
 RUNS = {"workload": CONFIG.workloads, "seed": CONFIG.seeds}
 CALIBRATIONS = expand(CALIBRATION, **RUNS)
 TRACES = expand([TRACE, TRACE_HEADER], **RUNS)
+BOUND_FILES = expand(BOUNDS, workload=CONFIG.workloads)
 ROW_FILES = expand(
     f"{ROWS}/{{part}}",
     backend=CONFIG.backends,

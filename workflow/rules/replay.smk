@@ -1,4 +1,4 @@
-"""Replays: one job per backend, workload and policy, all seeds inside; and the checks that need no replay."""
+"""Replays: one job per backend, workload and policy, all seeds inside; and the checks and bounds that need none."""
 
 
 rule replay:
@@ -25,6 +25,27 @@ rule replay:
         'python "$SCRIPTS"/replay.py --policy {wildcards.policy:q} --traces {input.traces:q}'
         " --profile {input.profile:q} --backend {wildcards.backend} {params.engine}"
         " --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+
+
+rule compute_bounds:
+    input:
+        traces=expand(TRACE, seed=CONFIG.seeds, allow_missing=True),
+        headers=expand(TRACE_HEADER, seed=CONFIG.seeds, allow_missing=True),
+        profile=PROFILE,
+    output:
+        BOUNDS,
+    log:
+        "logs/compute_bounds/{workload}.log",
+    benchmark:
+        "benchmarks/dag/compute_bounds/{workload}.tsv"
+    conda:
+        "../../envs/replay.yaml"
+    params:
+        code=BOUNDS_CODE,
+        sizes=f"--budget-tokens {CONFIG.engine.budget_tokens} --block-tokens {CONFIG.engine.block_tokens}",
+    shell:
+        'python "$SCRIPTS"/compute_bounds.py --traces {input.traces:q} --profile {input.profile:q} {params.sizes}'
+        " --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule check_exact:
