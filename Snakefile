@@ -33,6 +33,7 @@ rule all:
         CALIBRATIONS,
         TRACES,
         ROW_FILES,
+        BOUND_FILES,
         rules.check_exact.output,
         rules.tabulate_metrics.output,
         rules.answer_claims.output,

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from fairway.command import run
+from fairway.engine import EVICTIONS
 from fairway.errors import InputError
 from fairway.experiment import EVIDENCE_OF_BACKEND, Experiment, run_experiment
 from fairway.policies import policy_names
@@ -35,6 +36,9 @@ def main() -> int:
     parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
     parser.add_argument("--max-num-seqs", type=int, default=256, help="requests running at once (default 256)")
     parser.add_argument("--block-tokens", type=int, default=16, help="tokens a block (default 16)")
+    parser.add_argument(
+        "--eviction", default="lru", choices=EVICTIONS, help="what the cache gives up first (default lru)"
+    )
     parser.add_argument("--out-dir", required=True, type=Path, help="folder of the Parquet files and their seal")
     arguments = parser.parse_args()
     experiment = Experiment(
@@ -47,6 +51,7 @@ def main() -> int:
         block_tokens=arguments.block_tokens,
         cache_blocks=arguments.cache_blocks,
         name=arguments.name,
+        eviction=arguments.eviction,
     )
     for refusal in run_experiment(experiment, arguments.traces, arguments.out_dir):
         print(f"refused: {refusal}", file=sys.stderr)

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.bootstrap import Resampling
-from fairway.analysis.metrics_table import metrics_document, metrics_rows, write_metrics
+from fairway.analysis.bounds import read_bounds
+from fairway.analysis.metrics_table import bounds_rows, metrics_document, metrics_rows, write_metrics
 from fairway.analysis.results import read_result
 from fairway.command import run
 
@@ -26,6 +27,7 @@ def parse() -> argparse.Namespace:
         "--resamples", type=int, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
     )
     parser.add_argument("--bootstrap-seed", type=int, default=1, help="seed of the bootstrap (default: %(default)s)")
+    parser.add_argument("--bounds-root", type=Path, help="folder of the bounds, <workload>.json (default: show none)")
     parser.add_argument("--out-dir", type=Path, required=True, help="folder for the three tables")
     return parser.parse_args()
 
@@ -38,7 +40,13 @@ def main() -> int:
         for workload in arguments.workloads
         for policy in arguments.policies
     ]
-    write_metrics(arguments.out_dir, metrics_document(metrics_rows(results, resampling), resampling))
+    bounds = {
+        workload: read_bounds(arguments.bounds_root / f"{workload}.json")
+        for workload in arguments.workloads
+        if arguments.bounds_root is not None
+    }
+    document = metrics_document(metrics_rows(results, resampling), resampling, bounds_rows(results, bounds))
+    write_metrics(arguments.out_dir, document)
     return 0
 
 

@@ -25,6 +25,8 @@ KNOWS: dict[str, set[str]] = {
     "exact": {"policies"},
     "replay": {"engine", "traces", "profile", "policies"},
     "recording": {"replay", "rows", "traces", "profile", "policies"},
+    "bounds": {"traces", "profile"},
+    "ordering_time": {"policies"},
     "calibration": {"replay", "engine", "traces", "profile", "policies"},
     "experiment": {"recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "configuration": {"policies", "profile"},

@@ -7,12 +7,13 @@ from pathlib import Path
 from fairway.policies import make_policy
 
 GROUND = ["errors.py", "files.py"]
-POLICY_CONTRACT = [f"policies/{name}.py" for name in ("base", "registry", "rules", "score")]
+POLICY_CONTRACT = [f"policies/{name}.py" for name in ("base", "first_seen", "registry", "rules", "score")]
 ENGINE_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fcfs.py", "cache", "engine", "profile", "traces", "replay.py"]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]
 REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
 VLLM_SOURCES = [*REPLAY_SOURCES, "vllm"]
 EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm.py", "exact"]
+BOUNDS_SOURCES = [*GROUND, "traces", "profile", "bounds"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
 
 

@@ -18,6 +18,7 @@ TYPICAL_S = {
     "build_trace": 0.3,
     "check_profile": 0.1,
     "replay": 3.5,
+    "compute_bounds": 3.0,
     "check_exact": 4.5,
     "tabulate_metrics": 3.0,
     "answer_claims": 2.0,

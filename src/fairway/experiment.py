@@ -40,6 +40,7 @@ class Experiment:
     block_tokens: int = 16
     cache_blocks: int | None = None
     name: str = ""
+    eviction: str = "lru"
 
     def __post_init__(self) -> None:
         if self.backend not in EVIDENCE_OF_BACKEND:
@@ -53,7 +54,7 @@ class Experiment:
         cache_blocks = self.cache_blocks or trace.header.get("parameters", {}).get("cache_blocks")
         if cache_blocks is None:
             raise InputError("has no header that names cache_blocks", file=file, remedy="give --cache-blocks")
-        return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens)
+        return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens, self.eviction)
 
 
 def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) -> list[str]:

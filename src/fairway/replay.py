@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from fairway.engine import Engine, EngineFactory, HookObserver, Limits, Request, Scheduler, Step, UnservableError
+from fairway.engine import (
+    Engine,
+    EngineFactory,
+    HookObserver,
+    Limits,
+    PrefillTime,
+    Request,
+    Scheduler,
+    Step,
+    UnservableError,
+)
 from fairway.errors import InputError
 from fairway.policies import Policy
 from fairway.profile import Profile
@@ -73,7 +84,7 @@ def replay(
     never fit is refused on arrival and counted; the run goes on. Raises `InputError` if the policy leaves requests
     waiting for ever.
     """
-    clock = _Clock(engine(policy, limits, observe_hook), profile)
+    clock = _Clock(engine(policy, limits, observe_hook, _prefill_time(profile, limits)), profile)
     requests = _requests(trace, prompts or Prompts.of(trace, profile, limits))
     clock.run(requests, progress)
     return _result(requests, clock)
@@ -128,6 +139,11 @@ class _Clock:
             "nothing runs, nothing more arrives, and its order is empty",
             remedy="let its order name every waiting request when nothing else can run",
         )
+
+
+def _prefill_time(profile: Profile, limits: Limits) -> PrefillTime:
+    """Return ``T(n, h)``, which remembers its answers: hits of one request move, and come back, by whole blocks."""
+    return cache(partial(profile.prefill_ns, budget_tokens=limits.budget_tokens))
 
 
 def _requests(trace: Trace, prompts: Prompts) -> list[Request]:

@@ -20,11 +20,16 @@ def prompt(*content: int, tail_tokens: int = 0) -> tuple[int, list[int]]:
 
 def request(request_id, content, tail_tokens=0, arrival_ns=0, output_tokens=1) -> Request:
     tokens, chain = prompt(*content, tail_tokens=tail_tokens)
-    return Request(request_id, arrival_ns, tokens, output_tokens, list(chain), prefill_ns=tokens * 130_000)
+    return Request(request_id, arrival_ns, tokens, output_tokens, list(chain), prefill_ns=prefill_time(tokens, 0))
+
+
+def prefill_time(n_tokens: int, hit_tokens: int) -> int:
+    """Return a T(n, h) that grows faster than its tokens."""
+    return (n_tokens - hit_tokens) * (100_000 + n_tokens)
 
 
 def scheduler(policy="fcfs", cache_blocks=64, **limits) -> Scheduler:
-    return Scheduler(make_policy(policy), Limits(cache_blocks, **limits))
+    return Scheduler(make_policy(policy), Limits(cache_blocks, **limits), prefill_time=prefill_time)
 
 
 # prompts over few distinct blocks: shared prefixes, exact repeats, prefixes of one another, multiples of 16

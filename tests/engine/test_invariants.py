@@ -1,19 +1,22 @@
 """What must be true after every step, whatever arrives, under every policy."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.conftest import arrivals, request
+from tests.engine.conftest import arrivals, prefill_time, request
 
 from fairway.engine import Limits, Scheduler, UnservableError
-from fairway.policies import make_policy, policy_names
+from fairway.policies import Capability, make_policy, policy_names
 
-POLICIES = [*policy_names(), "klpm-2"]
+POLICIES = [*policy_names(), "klpm-2", "ragcache-2"]
 limits = st.builds(
     Limits,
     cache_blocks=st.sampled_from([2, 5, 12, 16, 40, 400]),
     budget_tokens=st.sampled_from([16, 17, 48, 100, 2048]),
     max_num_seqs=st.sampled_from([1, 2, 5, 256]),
+    eviction=st.sampled_from(["lru", "pgdsf"]),
 )
 
 
@@ -21,7 +24,10 @@ class Watch:
     """Checks an engine at every hook and after every step."""
 
     def __init__(self, policy, sizes):
-        self.engine = Scheduler(make_policy(policy), sizes, observe_hook=self.at_hook)
+        chosen = make_policy(policy)
+        if Capability.VICTIM_RANK in chosen.capabilities:
+            sizes = replace(sizes, eviction="lru")
+        self.engine = Scheduler(chosen, sizes, self.at_hook, prefill_time)
         self.submitted, self.refused, self.finished, self.aborted = {}, set(), [], set()
         self.hooks = 0
 
@@ -54,6 +60,7 @@ class Watch:
         scheduled = [chunk.request.request_id for chunk in step.chunks]
         assert len(scheduled) == len(set(scheduled))
         self.blocks_add_up()
+        self.cache_is_closed()
         self.finished += [one.request_id for one in engine.complete(step, now_ns + 1)]
         self.blocks_add_up()
         assert sorted([*self.finished, *self.aborted, *self.present()]) == sorted(self.submitted)
@@ -61,6 +68,12 @@ class Watch:
 
     def present(self):
         return [one.request_id for one in [*self.engine.running, *self.engine.waiting.requests]]
+
+    def cache_is_closed(self):
+        resident = self.engine.pool.resident
+        for one in self.submitted.values():
+            cached = [content in resident for content in one.chain]
+            assert cached == sorted(cached, reverse=True), "what is cached is a prefix"
 
     def blocks_add_up(self):
         engine, pool = self.engine, self.engine.pool

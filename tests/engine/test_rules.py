@@ -3,7 +3,7 @@
 import pytest
 from tests.engine.conftest import request, scheduler
 
-from fairway.engine import Limits, Scheduler, UnservableError
+from fairway.engine import Limits, Scheduler, UnservableError, refuse_unsupported
 from fairway.errors import InputError
 from fairway.policies import Capability, Column, Policy, make_policy
 
@@ -210,22 +210,38 @@ def test_what_an_order_leaves_out_is_not_admitted():
 
 
 def test_capabilities_that_the_engine_lacks_are_refused_by_name():
-    class Evicting(Broken):
+    class Asking(Broken):
         capabilities = frozenset({Capability.VICTIM_RANK, Capability.RUNNING_CAP})
-        columns = frozenset({Column.REMAINING_NS})
 
-    with pytest.raises(InputError, match="remaining_ns, running_cap, victim_rank"):
-        Scheduler(Evicting([]), Limits(64))
+    with pytest.raises(InputError, match="policy 'broken' needs running_cap, which"):
+        Scheduler(Asking([]), Limits(64))
+    with pytest.raises(InputError, match="policy 'broken' needs running_cap, victim_rank, which"):
+        refuse_unsupported(Asking([]))  # an engine has to say that it can evict in an order
+
+
+def test_remaining_times_need_their_source():
+    with pytest.raises(ValueError, match="need a prefill_time"):
+        Scheduler(make_policy("peek"), Limits(64))
+    with pytest.raises(ValueError, match="need a prefill_time"):
+        Scheduler(make_policy("lpm"), Limits(64, eviction="pgdsf"))
+
+
+def test_two_orders_of_eviction_are_refused():
+    with pytest.raises(InputError, match="policy 'peek' says which blocks to evict, and eviction 'pgdsf' too"):
+        scheduler("peek", eviction="pgdsf")
 
 
 def test_declared_capabilities_are_served():
     heard = []
 
     class Listening(Broken):
-        capabilities = frozenset({Capability.ON_ARRIVAL, Capability.ON_ADMIT, Capability.ON_STEP})
+        capabilities = frozenset({Capability.ON_ARRIVAL, Capability.ON_HOOK, Capability.ON_ADMIT, Capability.ON_STEP})
 
         def on_arrival(self, request_id):
             heard.append(("arrival", request_id))
+
+        def on_hook(self, view):
+            heard.append(("hook", view.request_id.tolist()))
 
         def on_admit(self, request_id):
             heard.append(("admit", request_id))
@@ -236,7 +252,7 @@ def test_declared_capabilities_are_served():
     engine = Scheduler(Listening([0]), Limits(64))
     engine.submit(request(3, [1]))
     engine.schedule(0)
-    assert heard == [("arrival", 3), ("admit", 3), ("step", 16)]
+    assert heard == [("arrival", 3), ("hook", [3]), ("admit", 3), ("step", 16)]
 
 
 def test_klpm_counts_admissions_over_steps():
@@ -253,6 +269,46 @@ def test_klpm_counts_admissions_over_steps():
 def test_sizes_that_make_no_engine_are_refused(sizes):
     with pytest.raises(InputError, match="give at least"):
         Limits(**sizes)
+
+
+def test_an_unknown_eviction_is_refused():
+    with pytest.raises(InputError, match="choose from lru, pgdsf"):
+        Limits(64, eviction="fifo")
+
+
+@pytest.mark.parametrize("observed", [False, True])
+def test_a_hook_is_told_once_however_often_its_order_is_asked_for(observed):
+    hooks = []
+
+    class Counting(Broken):
+        capabilities = frozenset({Capability.ON_HOOK})
+
+        def on_hook(self, view):
+            hooks.append(view.now_ns)
+
+    engine = Scheduler(Counting([0]), Limits(64), (lambda step, view, policy: policy.order(view)) if observed else None)
+    engine.submit(request(0, [1]))
+    run_step(engine, 5)
+    run_step(engine, 6)
+    assert hooks == [5], "no hook where nobody waits"
+
+
+def test_the_remaining_time_follows_the_hit():
+    asked = []
+
+    class Seeing(Broken):
+        columns = frozenset({Column.HIT_TOKENS, Column.REMAINING_NS})
+
+        def order(self, view):
+            asked.append(view.remaining_ns.tolist())
+            return iter(range(len(view)))
+
+    engine = Scheduler(Seeing([]), Limits(64, budget_tokens=32), prefill_time=lambda n, h: 1000 * n + h)
+    engine.submit(request(0, [1, 2, 3]))
+    engine.submit(request(1, [1, 2, 4, 5]))
+    run_step(engine)
+    run_step(engine)
+    assert asked == [[48_000, 64_000], [64_032]]
 
 
 def test_the_worked_example_step_by_step():

@@ -8,7 +8,11 @@ from fairway.policies.fairway import FairwayParameters
 
 
 def test_names_are_those_of_the_tables():
-    assert {"fcfs", "lpm", "klpm-4", "klpm-8", "ragcache", "fairway", "srpt"} <= set(policy_names())
+    assert {
+        *("fcfs", "lpm", "lpm-sglang", "klpm-4", "klpm-8", "ragcache", "ragcache-32", "preble", "peek"),
+        *("hrrn", "lpm-aging", "srpt"),
+        *("fairway", "fairway-absolute", "fairway-nofair", "fairway-absolute-nofair"),
+    } <= set(policy_names())
     assert {"fairway-absolute", "fairway-nofair", "fairway-absolute-nofair"} <= set(policy_names())
 
 

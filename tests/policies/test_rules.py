@@ -11,7 +11,8 @@ from fairway.exact import miss_before_ten_hits, queue, random_queue
 from fairway.policies import ByArrival, ByScore, EveryK, Score, TwoLanes, make_policy, policy_names
 from fairway.policies.rules import descending
 
-NAMES = [*policy_names(), "klpm-1", "klpm-3"]
+LEAVE_OUT = {"preble-one-group"}  # policies that do not offer every request
+NAMES = [*policy_names(), "klpm-1", "klpm-3", "ragcache-1"]
 
 
 def queues(most=60):
@@ -19,7 +20,7 @@ def queues(most=60):
     return st.lists(sizes, min_size=1, max_size=most).map(lambda rows: queue(*zip(*rows, strict=True)))
 
 
-@given(queues(), st.sampled_from(NAMES))
+@given(queues(), st.sampled_from([name for name in NAMES if name not in LEAVE_OUT]))
 def test_every_request_once(view, name):
     assert sorted(make_policy(name).order(view)) == list(range(len(view)))
 

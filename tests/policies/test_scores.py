@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 
 from fairway.policies import QueueView, make_policy
 from fairway.policies.fairway import absolute_score, relative_score
+from fairway.policies.hrrn import response_ratio
 from fairway.policies.lpm import cached_length
+from fairway.policies.lpm_aging import aged_length
+from fairway.policies.peek import saved_time
+from fairway.policies.preble import cached_share_group
 from fairway.policies.ragcache import reuse_ratio
 from fairway.policies.srpt import shortness
 
@@ -23,6 +27,11 @@ def test_scalars_and_arrays_agree_bit_for_bit(rows):
         (cached_length, (hit,)),
         (reuse_ratio, (hit, uncached)),
         (shortness, (uncached,)),
+        (response_ratio, (hit, uncached)),
+        (aged_length, (hit, uncached, 64)),
+        (saved_time, (prefill, hit, wait, 0)),
+        (saved_time, (prefill, hit, wait, 0.7)),
+        (cached_share_group, (hit, hit + uncached + 1)),
     ):
         together = function(*arguments).tolist()
         for index in range(len(rows)):
@@ -37,5 +46,5 @@ def test_the_absolute_wait_ignores_patience():
 def test_a_ratio_tie_goes_to_the_older_request():
     hit, n = np.array([300, 600], dtype=np.int64), np.array([400, 800], dtype=np.int64)
     zeros = np.zeros(2, dtype=np.int64)
-    view = QueueView(0, zeros, n, hit, zeros + 1, zeros)
+    view = QueueView(0, zeros, n, hit, zeros + 1, zeros, np.arange(2))
     assert list(make_policy("ragcache").order(view)) == [0, 1]

@@ -25,7 +25,7 @@ def package(root: Path, tmp_path: Path) -> Path:
 def stages(prints, package: Path) -> dict[str, str]:
     return {
         name: prints.fingerprint(package, getattr(prints, f"{name}_SOURCES"))
-        for name in ("TRACE", "REPLAY", "EXACT", "ANALYSIS")
+        for name in ("TRACE", "REPLAY", "BOUNDS", "EXACT", "ANALYSIS")
     }
 
 
@@ -42,6 +42,9 @@ def stages(prints, package: Path) -> dict[str, str]:
         ("analysis/claims.py", {"ANALYSIS"}),
         ("analysis/figures/style.py", {"ANALYSIS"}),
         ("exact/golden.py", {"EXACT"}),
+        ("bounds/chunking.py", {"BOUNDS"}),
+        ("profile/step_time.py", {"TRACE", "REPLAY", "BOUNDS"}),
+        ("policies/first_seen.py", {"TRACE", "REPLAY", "EXACT"}),
     ],
 )
 def test_a_change_reaches_the_stages_that_rest_on_it(prints, package: Path, file: str, stale: set[str]) -> None:

@@ -4,6 +4,7 @@
 rule tabulate_metrics:
     input:
         table_rows("sim"),
+        BOUND_FILES,
     output:
         csv="results/tables/metrics.csv",
         md="results/tables/metrics.md",
@@ -17,13 +18,14 @@ rule tabulate_metrics:
     params:
         code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
+        bounds_root="results/bounds",
         workloads=CONFIG.workloads,
         policies=CONFIG.policies,
         resamples=CONFIG.bootstrap.resamples,
         bootstrap_seed=CONFIG.bootstrap.seed,
         folder=subpath(output.csv, parent=True),
     shell:
-        'python "$SCRIPTS"/tabulate_metrics.py --rows-root {params.rows_root:q}'
+        'python "$SCRIPTS"/tabulate_metrics.py --rows-root {params.rows_root:q} --bounds-root {params.bounds_root:q}'
         " --workloads {params.workloads:q} --policies {params.policies:q} --resamples {params.resamples}"
         " --bootstrap-seed {params.bootstrap_seed} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
 

@@ -12,7 +12,8 @@ from snakemake.settings.types import DeploymentMethod
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
 from environment import missing_vllm, use_sources
-from fingerprint import ANALYSIS_SOURCES, EXACT_SOURCES, TRACE_SOURCES, fingerprint, policy_fingerprint
+from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, TRACE_SOURCES
+from fingerprint import fingerprint, policy_fingerprint
 from time_left import report_progress
 from single_run import claim_folder
 
@@ -54,6 +55,7 @@ CORPUS = "data/corpus/sec.json"
 CALIBRATION = "results/calibration/{workload}/{seed}.json"
 TRACE = "data/traces/{workload}/{seed}.jsonl"
 TRACE_HEADER = "data/traces/{workload}/{seed}.header.json"
+BOUNDS = "results/bounds/{workload}.json"
 ROWS_ROOT = "results/rows/{backend}"
 ROWS = f"{ROWS_ROOT}/{{workload}}/{{policy}}"
 PARTS = ["requests.parquet", "hooks.parquet", "runs.parquet", "seal.json"]
@@ -62,6 +64,7 @@ PARTS = ["requests.parquet", "hooks.parquet", "runs.parquet", "seal.json"]
 PACKAGE = BASE / "src" / "fairway"
 TRACE_CODE = fingerprint(PACKAGE, TRACE_SOURCES)
 EXACT_CODE = fingerprint(PACKAGE, EXACT_SOURCES)
+BOUNDS_CODE = fingerprint(PACKAGE, BOUNDS_SOURCES)
 ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES)
 
 

@@ -1,4 +1,4 @@
-"""Replays: one job per backend, workload and policy, all seeds inside; and the checks that need no replay."""
+"""Replays: one job per backend, workload and policy, all seeds inside; and the checks and bounds that need none."""
 
 
 rule replay:
@@ -42,6 +42,25 @@ use rule replay as replay_vllm with:
         engine=ENGINE_OPTIONS,
         policy=policy_options,
         python='"$VLLM_PYTHON"',
+rule compute_bounds:
+    input:
+        traces=lambda wildcards: workload_files(TRACE, wildcards.workload),
+        headers=lambda wildcards: workload_files(TRACE_HEADER, wildcards.workload),
+        profile=PROFILE,
+    output:
+        BOUNDS,
+    log:
+        "logs/compute_bounds/{workload}.log",
+    benchmark:
+        "benchmarks/dag/compute_bounds/{workload}.tsv"
+    conda:
+        "../../envs/replay.yaml"
+    params:
+        code=BOUNDS_CODE,
+        sizes=f"--budget-tokens {CONFIG.engine.budget_tokens} --block-tokens {CONFIG.engine.block_tokens}",
+    shell:
+        'python "$SCRIPTS"/compute_bounds.py --traces {input.traces:q} --profile {input.profile:q} {params.sizes}'
+        " --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule check_exact:

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fairway.analysis import markdown, metrics, wording
 from fairway.analysis.bootstrap import Draws, FloatArray, IntArray, Resampling, interval
+from fairway.analysis.bounds import BoundsRow, LeastWork, bounds_row
+from fairway.analysis.bounds_table import bounds_section
 from fairway.analysis.metrics import Selection, TtftPool
 from fairway.analysis.results import Result
 from fairway.analysis.tables import Document, write_table
@@ -74,22 +75,48 @@ def metrics_rows(results: Sequence[Result], resampling: Resampling) -> tuple[Met
     )
 
 
-def metrics_document(rows: Sequence[MetricsRow], resampling: Resampling) -> Document:
-    """Put the lines into one JSON-ready document."""
-    records = [dataclasses.asdict(row) for row in rows]
-    return {"resampling": dataclasses.asdict(resampling), "rows": records}
+def bounds_rows(results: Sequence[Result], bounds: Mapping[str, Mapping[int, LeastWork]]) -> tuple[BoundsRow, ...]:
+    """Compute the bounds of each workload named in ``bounds``, over the selections of the metrics.
+
+    Raises:
+        InputError: bounds are of other traces than the results.
+    """
+    first = {result.workload: result for result in reversed(results)}  # every policy ran the same requests
+    return tuple(
+        bounds_row(result, bounds[workload], selection)
+        for workload, result in reversed(first.items())
+        if workload in bounds
+        for selection in _selections(result)
+        if _is_served(result, selection)
+    )
+
+
+def metrics_document(rows: Sequence[MetricsRow], resampling: Resampling, bounds: Sequence[BoundsRow] = ()) -> Document:
+    """Put the lines, and the bounds below them, into one JSON-ready document."""
+    return {
+        "resampling": dataclasses.asdict(resampling),
+        "rows": [dataclasses.asdict(row) for row in rows],
+        "bounds": [dataclasses.asdict(row) for row in bounds],
+    }
 
 
 def write_metrics(folder: Path, document: Document) -> None:
-    """Write ``metrics.json``, ``metrics.csv`` and ``metrics.md``."""
+    """Write ``metrics.json``, ``metrics.csv`` (without the bounds) and ``metrics.md``."""
     write_table(folder, "metrics", document, metrics_markdown(document))
 
 
 def metrics_markdown(document: Document) -> str:
-    """The page: for each workload its latencies, then what describes whole runs."""
+    """The page: for each workload its latencies, what describes whole runs, and what no policy can beat."""
     rows = [MetricsRow(**record) for record in document["rows"]]
-    workloads = dict.fromkeys(row.workload for row in rows)
-    return "\n\n".join(_section([row for row in rows if row.workload == workload]) for workload in workloads) + "\n"
+    bounds = [BoundsRow(**record) for record in document["bounds"]]
+    sections = []
+    for workload in dict.fromkeys(row.workload for row in rows):
+        of_workload = [row for row in rows if row.workload == workload]
+        sections.append(_section(of_workload))
+        bounds_of_workload = [row for row in bounds if row.workload == workload]
+        if bounds_of_workload:
+            sections.append(bounds_section(bounds_of_workload, _lowest_means(of_workload)))
+    return "\n\n".join(sections) + "\n"
 
 
 def _selections(result: Result) -> Iterator[Selection]:
@@ -169,6 +196,15 @@ def _point(vector: FloatArray) -> float:
     return float(np.asarray(vector)[0])
 
 
+def _lowest_means(rows: Sequence[MetricsRow]) -> dict[tuple[str, str, str], tuple[float, str]]:
+    """Return, for each selection, the lowest mean and the policy that has it."""
+    lowest: dict[tuple[str, str, str], tuple[float, str]] = {}
+    for row in rows:
+        selection, mean = (row.phase, row.prompts, row.kind), (row.mean_s, row.policy)
+        lowest[selection] = min(mean, lowest.get(selection, mean))
+    return lowest
+
+
 def _section(rows: Sequence[MetricsRow]) -> str:
     first = rows[0]
     head = (
@@ -183,7 +219,7 @@ def _section(rows: Sequence[MetricsRow]) -> str:
     remark = "p50 and p99 with intervals; worst and worst/p99 as median over seeds (maximum), above 3 it starves."
     if not first.reuse_known:
         remark += " The trace does not say what prompts share: hits and uncached work are not applicable."
-    whole = [row for row in rows if _selected(row) == "all"]
+    whole = [row for row in rows if wording.selected(row.phase, row.prompts, row.kind) == "all"]
     return "\n\n".join((f"{head} {remark}", markdown.table(header, lines), _whole_runs(whole)))
 
 
@@ -216,7 +252,7 @@ def _extrapolated(rows: Sequence[MetricsRow]) -> str:
 
 def _line(row: MetricsRow) -> tuple[str, ...]:
     return (
-        _selected(row),
+        wording.selected(row.phase, row.prompts, row.kind),
         row.policy,
         f"{row.requests:,}",
         f"{row.refused:,}",
@@ -232,9 +268,3 @@ def _line(row: MetricsRow) -> tuple[str, ...]:
 def _worst_over_p99(row: MetricsRow) -> str:
     starving = " starving" if row.worst_over_p99_median > metrics.STARVING_WORST_OVER_P99 else ""
     return f"{wording.number(row.worst_over_p99_median)} ({wording.number(row.worst_over_p99_maximum)}){starving}"
-
-
-def _selected(row: MetricsRow) -> str:
-    labels: Mapping[str, Any] = {"": row.phase, " prompts": row.prompts, " requests": row.kind}
-    chosen = [f"{value}{what}" for what, value in labels.items() if value != "all"]
-    return ", ".join(chosen) or "all"

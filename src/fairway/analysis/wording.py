@@ -70,3 +70,9 @@ def _group(kind: str, listed: Sequence[str]) -> str:
 
 def _label(name: str) -> str:
     return name.replace("_", " ")
+
+
+def selected(phase: str, prompts: str, kind: str) -> str:
+    """Return which requests are meant; each part may be "all"."""
+    labels = {"": phase, " prompts": prompts, " requests": kind}
+    return ", ".join(f"{value}{what}" for what, value in labels.items() if value != "all") or "all"

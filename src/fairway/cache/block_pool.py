@@ -1,8 +1,8 @@
 """The block pool of the prefix cache, as vLLM keeps it.
 
-Blocks that nobody references stay in a free list with their content. Allocation takes the list's head and forgets its
-content; a hit takes a block out of the middle. Identical blocks are not merged: every copy stays, a lookup returns the
-oldest one, and a hash is gone only with its last copy.
+Blocks that nobody references stay in a free list with their content. Allocation takes the list's head, the least
+recently used, and forgets its content; a hit takes a block out of the middle. Identical blocks are not merged: every
+copy stays, a lookup returns the oldest one, and a hash is gone only with its last copy.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class BlockPool:
         references = self._references
         return sum(references[block] == 0 for block in blocks)
 
-    def touch(self, blocks: Iterable[int]) -> None:
+    def touch(self, blocks: Sequence[int]) -> None:
         """Reference cached ``blocks``, taking those that were free out of the free list."""
         references, free = self._references, self._free
         for block in blocks:
@@ -72,17 +72,15 @@ class BlockPool:
             references[block] += 1
 
     def allocate(self, count: int) -> list[int]:
-        """Take ``count`` blocks from the free list's head and forget their contents; the caller checks the room."""
-        taken = []
-        for _ in range(count):
-            block, _ = self._free.popitem(last=False)
+        """Take ``count`` free blocks and forget their contents; the caller checks the room."""
+        taken = self._take_free(count)
+        for block in taken:
             self._forget(block)
             self._references[block] = 1
-            taken.append(block)
         return taken
 
-    def register(self, block: int, block_hash: int) -> None:
-        """Make a full block findable under its hash."""
+    def register(self, block: int, block_hash: int, parent_hash: int | None = None) -> None:
+        """Make a full block findable under its hash; its content continues that of ``parent_hash``."""
         self._hash_of[block] = block_hash
         self._copies.setdefault(block_hash, []).append(block)
 
@@ -105,6 +103,10 @@ class BlockPool:
         """Return the hashes forgotten since the last call, in order."""
         evicted, self.evicted = self.evicted, []
         return evicted
+
+    def _take_free(self, count: int) -> list[int]:
+        """Take blocks from the free list's head."""
+        return [self._free.popitem(last=False)[0] for _ in range(count)]
 
     def _forget(self, block: int) -> None:
         block_hash = self._hash_of[block]

@@ -1,18 +1,20 @@
 """The readable engine: one instance, one step at a time, without a clock."""
 
-from fairway.engine.limits import Limits
+from fairway.engine.limits import EVICTIONS, Limits
 from fairway.engine.protocol import Engine, EngineFactory
 from fairway.engine.refusals import UnservableError, refuse_position, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.scheduler import Chunk, HookObserver, Scheduler, Step
-from fairway.engine.waiting_queue import WaitingQueue
+from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
 
 __all__ = [
+    "EVICTIONS",
     "Chunk",
     "Engine",
     "EngineFactory",
     "HookObserver",
     "Limits",
+    "PrefillTime",
     "Request",
     "Scheduler",
     "Step",

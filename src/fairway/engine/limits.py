@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 from fairway.errors import InputError
 
+EVICTIONS = ("lru", "pgdsf")
+
 
 @dataclass(frozen=True)
 class Limits:
-    """Sizes of one engine instance."""
+    """Sizes of one engine instance, and which cached blocks it gives up first."""
 
     cache_blocks: int  # --num-gpu-blocks-override; one of them is the null block
     budget_tokens: int = 2048  # --max-num-batched-tokens, of a step
     max_num_seqs: int = 256  # --max-num-seqs, running at once
     block_tokens: int = 16  # --block-size
+    eviction: str = "lru"  # vLLM knows the first only
 
     @property
     def usable_tokens(self) -> int:
@@ -26,3 +29,5 @@ class Limits:
             value = getattr(self, name)
             if value < least:
                 raise InputError(f"{name} is {value}", remedy=f"give at least {least}")
+        if self.eviction not in EVICTIONS:
+            raise InputError(f"eviction is {self.eviction!r}", remedy=f"choose from {', '.join(EVICTIONS)}")

@@ -8,6 +8,7 @@ from typing import Protocol
 from fairway.engine.limits import Limits
 from fairway.engine.request import Request
 from fairway.engine.scheduler import HookObserver, Step
+from fairway.engine.waiting_queue import PrefillTime
 from fairway.policies import Policy
 
 
@@ -39,4 +40,4 @@ class Engine(Protocol):
         """Let the step's results arrive at ``now_ns``; return the requests that finished."""
 
 
-EngineFactory = Callable[[Policy, Limits, HookObserver | None], Engine]
+EngineFactory = Callable[[Policy, Limits, HookObserver | None, PrefillTime], Engine]

@@ -9,8 +9,8 @@ from fairway.engine.request import Request
 from fairway.errors import InputError
 from fairway.policies import Capability, Column, Policy
 
-SUPPORTED_CAPABILITIES = frozenset({Capability.ON_ARRIVAL, Capability.ON_ADMIT, Capability.ON_STEP})
-SUPPORTED_COLUMNS = frozenset({Column.HIT_TOKENS})
+EVENTS = frozenset({Capability.ON_ARRIVAL, Capability.ON_HOOK, Capability.ON_ADMIT, Capability.ON_STEP})
+SUPPORTED_COLUMNS = frozenset({Column.HIT_TOKENS, Column.REMAINING_NS})
 
 
 class UnservableError(Exception):
@@ -28,9 +28,9 @@ def refuse_unservable(request: Request, limits: Limits) -> None:
         )
 
 
-def refuse_unsupported(policy: Policy) -> None:
-    """Raise `InputError` naming what ``policy`` asks for and the engines lack."""
-    lacking = [capability.value for capability in policy.capabilities - SUPPORTED_CAPABILITIES]
+def refuse_unsupported(policy: Policy, supported: frozenset[Capability] = EVENTS) -> None:
+    """Raise `InputError` naming what ``policy`` asks for and an engine with these capabilities lacks."""
+    lacking = [capability.value for capability in policy.capabilities - supported]
     lacking += [column.value for column in policy.columns - SUPPORTED_COLUMNS]
     if lacking:
         raise InputError(

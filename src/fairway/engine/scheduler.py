@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from fairway.cache import BlockPool, moved_frontier
+from fairway.cache import BlockPool, EvictingPool, Pgdsf, SparedPrefixes, moved_frontier
 from fairway.engine.limits import Limits
-from fairway.engine.refusals import refuse_position, refuse_unservable, refuse_unsupported
+from fairway.engine.refusals import EVENTS, refuse_position, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
-from fairway.engine.waiting_queue import WaitingQueue
+from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
+from fairway.errors import InputError
 from fairway.policies import Capability, Column, Policy, QueueView
 
 HookObserver = Callable[[int, QueueView, Policy], None]
@@ -56,14 +57,29 @@ class Step:
 
 
 class Scheduler:
-    """One engine instance: waiting and running requests over one block pool."""
+    """One engine instance: waiting and running requests over one block pool.
 
-    def __init__(self, policy: Policy, limits: Limits, observe_hook: HookObserver | None = None) -> None:
-        refuse_unsupported(policy)
+    ``prefill_time`` gives ``T(n, h)``. It is asked for only by a policy that declares `Column.REMAINING_NS` and by the
+    eviction ``pgdsf``, at least once for each hit of each request: let it remember its answers.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        limits: Limits,
+        observe_hook: HookObserver | None = None,
+        prefill_time: PrefillTime | None = None,
+    ) -> None:
+        refuse_unsupported(policy, EVENTS | {Capability.VICTIM_RANK})
         self.policy = policy
         self.limits = limits
-        self.pool = BlockPool(limits.cache_blocks)
-        self.waiting = WaitingQueue()
+        self._prefill_time = prefill_time
+        self._spared = SparedPrefixes() if Capability.VICTIM_RANK in policy.capabilities else None
+        self._pgdsf = Pgdsf() if limits.eviction == "pgdsf" else None
+        self._refuse_conflicts()
+        eviction = self._spared or self._pgdsf
+        self.pool = EvictingPool(limits.cache_blocks, eviction) if eviction else BlockPool(limits.cache_blocks)
+        self.waiting = WaitingQueue(prefill_time if Column.REMAINING_NS in policy.columns else None)
         self.running: list[Request] = []
         self._observe_hook = observe_hook
         self._tracks_hits = Column.HIT_TOKENS in policy.columns or observe_hook is not None
@@ -118,16 +134,32 @@ class Scheduler:
             self.running = [request for request in self.running if request.finish_ns is None]
         return finished
 
+    def _refuse_conflicts(self) -> None:
+        if self._spared is not None and self._pgdsf is not None:
+            raise InputError(
+                f"policy {self.policy.name!r} says which blocks to evict, and eviction {self.limits.eviction!r} too",
+                remedy="leave the eviction at lru",
+            )
+        if self._prefill_time is None and (self._pgdsf or Column.REMAINING_NS in self.policy.columns):
+            raise ValueError("remaining_ns and pgdsf need a prefill_time")
+
     # step 0: the hook
 
     def _ordered_queue(self, step: Step) -> Iterator[int]:
         if not len(self.waiting):
+            if self._spared is not None:
+                self._spared.spare(())
             return iter(())
         if self._tracks_hits:
             self._refresh_hits()
         view = self.waiting.view(step.now_ns)
+        if Capability.ON_HOOK in self.policy.capabilities:
+            self.policy.on_hook(view)
         if self._observe_hook is not None:
             self._observe_hook(step.index, view, self.policy)
+        if self._spared is not None:
+            requests = [self.waiting.requests[position] for position in self.policy.victim_rank(view)]
+            self._spared.spare([request.chain[: request.frontier_blocks] for request in requests])
         return self.policy.order(view)
 
     def _refresh_hits(self) -> None:
@@ -210,10 +242,18 @@ class Scheduler:
         if request.start_ns is None:
             request.start_ns = step.now_ns
             request.hit_tokens_at_start = request.computed_tokens
+        if self._pgdsf is not None:
+            self._pgdsf.used(request.chain, len(hit), self._cost_ns(request))
         self.running.append(request)
         step.admitted.append(request)
         if Capability.ON_ADMIT in self.policy.capabilities:
             self.policy.on_admit(request.request_id)
+
+    def _cost_ns(self, request: Request) -> float:
+        """Return the request's prefill time per token that it has to compute."""
+        assert self._prefill_time is not None
+        remaining_ns = self._prefill_time(request.n_tokens, request.computed_tokens)
+        return remaining_ns / (request.n_tokens - request.computed_tokens)
 
     # shared by both
 
@@ -223,8 +263,9 @@ class Scheduler:
         missing = self._blocks_for(request.computed_tokens) - len(request.blocks)
         request.blocks += self.pool.allocate(missing)
         full_blocks = request.computed_tokens // self.limits.block_tokens
+        chain = request.chain
         for index in range(request.registered_blocks, full_blocks):
-            self.pool.register(request.blocks[index], request.chain[index])
+            self.pool.register(request.blocks[index], chain[index], chain[index - 1] if index else None)
         request.registered_blocks = full_blocks
         step.chunks.append(Chunk(request, new_tokens, request.computed_tokens))
 

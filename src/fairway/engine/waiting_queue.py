@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from fairway.engine.request import Request
 from fairway.policies import QueueView
 
-_ARRIVAL, _TOKENS, _HIT, _PREFILL, _HEAD = range(5)
+PrefillTime = Callable[[int, int], int]  # T(n, h) in ns
+
+_COLUMNS = 7
+_ARRIVAL, _TOKENS, _HIT, _PREFILL, _HEAD, _ID, _REMAINING = range(_COLUMNS)
 
 
 class WaitingQueue:
-    """Waiting requests and one array per column. Adding at the end and reading are cheap; removal moves the rest."""
+    """Waiting requests and one array per column. Adding at the end and reading are cheap; removal moves the rest.
 
-    def __init__(self) -> None:
+    With a ``prefill_time`` there is a column of remaining times, found anew where a hit changed.
+    """
+
+    def __init__(self, prefill_time: PrefillTime | None = None) -> None:
         self.requests: list[Request] = []
-        self._columns = np.zeros((5, 64), dtype=np.int64)
+        self._columns = np.zeros((_COLUMNS, 64), dtype=np.int64)
+        self._prefill_time = prefill_time
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -37,6 +44,8 @@ class WaitingQueue:
             0,
             request.prefill_ns,
             request.head_id,
+            request.request_id,
+            self._remaining_ns(request.n_tokens, 0),
         )
 
     def position(self, request: Request) -> int:
@@ -56,6 +65,7 @@ class WaitingQueue:
     def set_hit(self, position: int, hit_tokens: int) -> None:
         """Record a request's cached prefix."""
         self._columns[_HIT, position] = hit_tokens
+        self._columns[_REMAINING, position] = self._remaining_ns(self.requests[position].n_tokens, hit_tokens)
 
     def view(self, now_ns: int) -> QueueView:
         """Return the columns as they stand, read-only; valid until requests are added or removed."""
@@ -68,4 +78,9 @@ class WaitingQueue:
             hit_tokens=columns[_HIT],
             prefill_ns=columns[_PREFILL],
             head_id=columns[_HEAD],
+            request_id=columns[_ID],
+            remaining_ns=None if self._prefill_time is None else columns[_REMAINING],
         )
+
+    def _remaining_ns(self, n_tokens: int, hit_tokens: int) -> int:
+        return 0 if self._prefill_time is None else self._prefill_time(n_tokens, hit_tokens)

@@ -54,6 +54,7 @@ def random_queue(rng: np.random.Generator) -> QueueView:
         hit_tokens=hit_tokens,
         prefill_ns=(hit_tokens + uncached + 1) * 130_000,  # about an A6000's rate; the bound does not depend on it
         head_id=np.arange(count, dtype=np.int64),
+        request_id=np.arange(count, dtype=np.int64),
     )
 
 

@@ -29,9 +29,12 @@ class Example:
 
 
 def queue(hits: Sequence[int], uncached: Sequence[int]) -> QueueView:
-    """Return requests that have just arrived, oldest first, with these cached and uncached tokens."""
-    hit_tokens = np.array(hits, dtype=np.int64)
-    n_tokens = hit_tokens + np.array(uncached, dtype=np.int64)
+    """Return requests that have just arrived, oldest first, with these cached and uncached tokens.
+
+    Each prefill takes 1 s, and what is left of it is in proportion to the uncached tokens.
+    """
+    hit_tokens, uncached_tokens = np.array(hits, dtype=np.int64), np.array(uncached, dtype=np.int64)
+    n_tokens = hit_tokens + uncached_tokens
     count = len(n_tokens)
     return QueueView(
         now_ns=0,
@@ -40,6 +43,8 @@ def queue(hits: Sequence[int], uncached: Sequence[int]) -> QueueView:
         hit_tokens=hit_tokens,
         prefill_ns=np.full(count, NS_PER_S, dtype=np.int64),
         head_id=np.arange(count, dtype=np.int64),
+        request_id=np.arange(count, dtype=np.int64),
+        remaining_ns=NS_PER_S * uncached_tokens // np.maximum(1, n_tokens),
     )
 
 

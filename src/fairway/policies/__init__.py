@@ -1,6 +1,18 @@
 """Waiting-queue policies: the contract, the rules that they share, one file per policy, and their registry."""
 
-from fairway.policies import fairway, fcfs, klpm, lpm, ragcache, srpt  # noqa: F401  importing a policy registers it
+from fairway.policies import (  # noqa: F401  importing a policy registers it
+    fairway,
+    fcfs,
+    hrrn,
+    klpm,
+    lpm,
+    lpm_aging,
+    lpm_sglang,
+    peek,
+    preble,
+    ragcache,
+    srpt,
+)
 from fairway.policies.base import Capability, Column, Policy, QueueView
 from fairway.policies.registry import make_policy, policy_names, register, register_family
 from fairway.policies.rules import ByArrival, ByScore, EveryK, Rule, RulePolicy, TwoLanes

@@ -1,9 +1,16 @@
-"""The contract of a policy: what it sees, what it answers, what else it may ask an engine for."""
+"""The contract of a policy: what it sees, what it answers, what else it may ask an engine for.
+
+At every hook, which is before every step that finds requests waiting, an engine does this, in this order: it brings
+hits up to date, makes one view, calls `Policy.on_hook` once (if declared), and then asks for an order of that view, and
+for the victim rank (if declared), as often as anybody wants to know. Only the ``on_`` methods change a policy: whatever
+outlives a step (what was seen first, where a pointer stands, the last order) is kept there, so that asking for an order
+twice at one hook gives the same order twice.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
@@ -28,6 +35,7 @@ class QueueView:
     hit_tokens: Int64Array  # of these, a cached prefix right now
     prefill_ns: Int64Array  # T(n, 0) of the prompt on an idle device
     head_id: Int64Array  # equal for equal first 32 tokens
+    request_id: Int64Array  # what `Policy.on_admit` names; the same for a request at every hook
     remaining_ns: Int64Array | None = None  # T(n, h); only for a policy that declares the column, since it costs
 
     def __len__(self) -> int:
@@ -55,6 +63,7 @@ class Capability(Enum):
     """What a policy asks of an engine beyond an order. An engine refuses, by name, what it does not support."""
 
     ON_ARRIVAL = "on_arrival"
+    ON_HOOK = "on_hook"
     ON_ADMIT = "on_admit"
     ON_STEP = "on_step"
     VICTIM_RANK = "victim_rank"
@@ -77,6 +86,17 @@ class Policy(ABC):
 
     def on_arrival(self, request_id: int) -> None:
         """Hear of a new request (capability ``ON_ARRIVAL``)."""
+
+    def on_hook(self, view: QueueView) -> None:
+        """Hear that a hook happens (capability ``ON_HOOK``): once a hook, before its order is asked for."""
+
+    def victim_rank(self, view: QueueView) -> Sequence[int]:
+        """Return the positions whose cached prefixes the cache gives up last in this step (``VICTIM_RANK``).
+
+        The most precious comes first. A block inside none of these prefixes goes before any inside one; of those, the
+        block whose best position is the worst goes first; else the least recently used. Changes nothing.
+        """
+        return ()
 
     def on_admit(self, request_id: int) -> None:
         """Hear of an admitted request (capability ``ON_ADMIT``)."""

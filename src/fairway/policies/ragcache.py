@@ -1,12 +1,14 @@
-"""RAGCache: cached tokens per token that is left to compute."""
+"""RAGCache: cached tokens per token that is left to compute, and its window against starving."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fairway.policies.registry import register
+from fairway.policies.base import Capability, Policy, QueueView
+from fairway.policies.registry import register, register_family
 from fairway.policies.rules import ByScore, Rule, RulePolicy
 from fairway.policies.score import Score
 
@@ -16,15 +18,52 @@ def reuse_ratio(hit_tokens: Any, uncached_tokens: Any) -> Any:
     return hit_tokens / np.maximum(1, uncached_tokens)
 
 
-class RagCache(RulePolicy):
-    """Order by reuse ratio, highest first. Cost: one pass over the queue.
+HIGHEST_REUSE = ByScore(Score(reuse_ratio))
 
-    Source: arXiv 2404.12457, without its window.
+
+class RagCache(RulePolicy):
+    """Order by reuse ratio, highest first: an infinite window. Cost: one pass over the queue.
+
+    Source: arXiv 2404.12457.
     """
 
     def rule(self) -> Rule:
         """Return the order by falling reuse ratio."""
-        return ByScore(Score(reuse_ratio))
+        return HIGHEST_REUSE
+
+
+class RagCacheWindow(Policy):
+    """Order by reuse ratio behind a head group, by arrival, of requests that ``window`` later arrivals have passed.
+
+    Source: arXiv 2404.12457. Cost: one pass over the queue, and one more for each admission.
+    """
+
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.ON_HOOK, Capability.ON_ADMIT})
+
+    def __init__(self, window: int) -> None:
+        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+            raise ValueError(f"window must be a whole number from 1 on, not {window!r}")
+        self.window = window
+        self._passed_by: dict[int, int] = {}  # request id -> later arrivals admitted; by arrival, as last seen
+
+    def order(self, view: QueueView) -> Iterator[int]:
+        """Yield the head group by arrival, then the others by falling reuse ratio."""
+        ids = view.request_id.tolist()
+        head = {position for position, one in enumerate(ids) if self._passed_by.get(one, 0) >= self.window}
+        yield from sorted(head)
+        yield from (position for position in HIGHEST_REUSE.order(view) if position not in head)
+
+    def on_hook(self, view: QueueView) -> None:
+        """Take in new requests and forget those that wait no more."""
+        self._passed_by = {request: self._passed_by.get(request, 0) for request in view.request_id.tolist()}
+
+    def on_admit(self, request_id: int) -> None:
+        """Count, for everybody who came before the admitted request, that it passed them."""
+        for earlier in self._passed_by:
+            if earlier == request_id:
+                break
+            self._passed_by[earlier] += 1
 
 
 register("ragcache", RagCache)
+register_family("ragcache", RagCacheWindow, parameter="window", shown=(32,))

@@ -182,6 +182,10 @@ class Profile:
             return 0
         return round((self.linear.ms(new_tokens) + attention_ms) / self.efficiency * NS_PER_MS)
 
+    def least_step_ns(self, new_tokens: int) -> int:
+        """Return a time that no step of so many tokens undercuts: the linear part, to which attention adds."""
+        return round(self.linear.ms(new_tokens) / self.efficiency * NS_PER_MS)
+
     def extrapolated_tokens(self, chunks: Iterable[tuple[int, int]]) -> int:
         """Return how many of the step's new tokens lie outside the measured range of either part."""
         listed = list(chunks)

@@ -18,6 +18,7 @@ from fairway.engine import (
     Chunk,
     HookObserver,
     Limits,
+    PrefillTime,
     Request,
     Step,
     WaitingQueue,
@@ -40,12 +41,20 @@ class VllmEngine:
     """
 
     def __init__(
-        self, policy: Policy, limits: Limits, observe_hook: HookObserver | None = None, *, hooked: bool = True
+        self,
+        policy: Policy,
+        limits: Limits,
+        observe_hook: HookObserver | None = None,
+        prefill_time: PrefillTime | None = None,
+        *,
+        hooked: bool = True,
     ) -> None:
         refuse_unsupported(policy)
+        if limits.eviction != "lru":
+            raise InputError(f"vLLM does not know eviction {limits.eviction!r}", remedy="leave the eviction at lru")
         self.policy = policy
         self.limits = limits
-        self.waiting = WaitingQueue()
+        self.waiting = WaitingQueue(prefill_time if Column.REMAINING_NS in policy.columns else None)
         self._observe_hook = observe_hook
         self._tracks_hits = Column.HIT_TOKENS in policy.columns or observe_hook is not None
         self._capabilities = policy.capabilities if hooked else frozenset()
@@ -149,6 +158,8 @@ class VllmEngine:
         if self._tracks_hits:
             self._refresh_hits()
         view = self.waiting.view(self._now_ns)
+        if Capability.ON_HOOK in self._capabilities:
+            self.policy.on_hook(view)
         if self._observe_hook is not None:
             self._observe_hook(self._steps - 1, view, self.policy)
         most = min(self.limits.budget_tokens, self.limits.max_num_seqs - len(self.scheduler.running))

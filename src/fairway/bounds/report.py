@@ -1,0 +1,32 @@
+"""The least work of a workload's requests as a file, one list a seed, in order of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairway.bounds.least_work import LeastWork, least_work
+from fairway.errors import InputError
+from fairway.profile import Profile
+from fairway.traces import read_trace
+
+
+def bounds_of(files: Sequence[Path], profile: Profile, budget_tokens: int, block_tokens: int) -> dict[str, Any]:
+    """Return the least work of the requests of every trace, by seed.
+
+    Raises:
+        InputError: a trace cannot be read, or two of them have one seed.
+    """
+    seeds: dict[str, dict[str, list[int]]] = {}
+    for file in files:
+        trace = read_trace(file)
+        seed = str(trace.header.get("seed", 0))
+        if seed in seeds:
+            raise InputError(f"has seed {seed}, as another trace has", file=file, remedy="give each trace once")
+        seeds[seed] = _columns(least_work(trace, profile, budget_tokens, block_tokens))
+    return {"profile": profile.name, "budget_tokens": budget_tokens, "block_tokens": block_tokens, "seeds": seeds}
+
+
+def _columns(work: LeastWork) -> dict[str, list[int]]:
+    return {name: getattr(work, name).tolist() for name in ("free_tokens", "size_ns", "least_ns")}
