@@ -14,7 +14,7 @@ import jsonschema
 from fairway.errors import InputError
 from fairway.policies import make_policy
 from fairway.profile import profile_names
-from fairway.traces.catalogue import find_workload
+from fairway.traces.catalogue import Catalogue
 from fairway.yamlfile import KeyPath, YamlFile, merge, read_yaml
 
 SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
@@ -145,9 +145,10 @@ def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None
     if values["profile"] not in profile_names():
         remedy = _closest(values["profile"], profile_names(), "profiles")
         raise faults.at(("profile",), f"unknown profile {values['profile']!r}", remedy)
+    catalogue = Catalogue(root / CONFIG_FOLDER)
     for place, name in enumerate(values["workloads"]):
         with faults.said_at(("workloads", place)):
-            find_workload(name, root / CONFIG_FOLDER)
+            catalogue.find(name)
     for place, name in enumerate(values["policies"]):
         with faults.said_at(("policies", place)):
             make_policy(name)

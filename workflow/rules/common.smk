@@ -1,5 +1,6 @@
 """Names and helpers that all stages share."""
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ sys.path[:0] = [str(BASE / "src"), str(BASE / "workflow")]
 
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
+from fairway.traces.catalogue import Catalogue
+from fairway.traces.corpus import FILE_NAMES
 from environment import use_sources
 from fingerprint import ANALYSIS_SOURCES, EXACT_SOURCES, TRACE_SOURCES, fingerprint, policy_fingerprint
 from time_left import report_progress
@@ -38,11 +41,10 @@ wildcard_constraints:
     policy=r"[^/]+",
     profile=r"[^/]+",
     backend=r"[^/]+",
+    corpus=r"[a-z]+",
 
 
-WORKLOAD_FILE = source("config/workloads/{workload}.yaml")
 PROFILE = f"results/profile/{CONFIG.profile}.json"
-CORPUS = "data/corpus/sec.json"
 CALIBRATION = "results/calibration/{workload}/{seed}.json"
 TRACE = "data/traces/{workload}/{seed}.jsonl"
 TRACE_HEADER = "data/traces/{workload}/{seed}.header.json"
@@ -61,7 +63,32 @@ def replay_code(wildcards):
     return policy_fingerprint(PACKAGE, wildcards.policy)
 
 
+CATALOGUE = Catalogue(Path(source("config")))
+
+
+def workload_files(wildcards):
+    """Give the files that a workload's settings come from."""
+    return [str(file) for file in CATALOGUE.find(wildcards.workload).files]
+
+
+def workload_reference(wildcards):
+    """Give what scripts call a workload."""
+    return str(CATALOGUE.find(wildcards.workload))
+
+
+@functools.cache
+def corpus_of(workload):
+    """Give the corpus that a workload's requests are made of."""
+    return f"data/corpus/{FILE_NAMES[CATALOGUE.find(workload).load().corpus]}"
+
+
+def workload_corpus(wildcards):
+    """Give the corpus of a job's workload."""
+    return corpus_of(wildcards.workload)
+
+
 RUNS = {"workload": CONFIG.workloads, "seed": CONFIG.seeds}
+CORPORA = sorted({corpus_of(workload) for workload in CONFIG.workloads})
 CALIBRATIONS = expand(CALIBRATION, **RUNS)
 TRACES = expand([TRACE, TRACE_HEADER], **RUNS)
 ROW_FILES = expand(
