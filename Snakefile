@@ -28,7 +28,7 @@ onstart:
 # if a result was edited.
 rule all:
     input:
-        CORPUS,
+        CORPORA,
         PROFILE,
         CALIBRATIONS,
         TRACES,

@@ -10,7 +10,7 @@ from fairway.command import run
 from fairway.traces import write_trace
 from fairway.traces.catalogue import Reference
 from fairway.traces.corpus import read_corpus
-from fairway.traces.description import describe_trace
+from fairway.traces.description import describe_trace, describe_window
 
 WORKLOAD_HELP = "workload file (YAML), FILE#VARIANT for a variant of it, or sweep.yaml#NUMBER"
 
@@ -32,6 +32,8 @@ def main() -> int:
     )
     write_trace(trace, arguments.out)
     print(f"{arguments.out}: {describe_trace(trace)}")
+    if window := describe_window(trace):
+        print(window)
     return 0
 
 

@@ -29,7 +29,8 @@ KNOWS: dict[str, set[str]] = {
     "ordering_time": {"policies"},
     "calibration": {"replay", "engine", "traces", "profile", "policies"},
     "experiment": {"recording", "replay", "engine", "rows", "traces", "profile", "policies"},
-    "configuration": {"policies", "profile"},
+    "regime": {"rows", "traces"},
+    "configuration": {"policies", "profile", "traces"},
 }
 CONTRACT = {"Capability", "Column", "Policy", "QueueView"}  # what an engine may know of the policies
 CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces"]

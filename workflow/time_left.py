@@ -14,6 +14,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 # first guess, which what this run measures replaces rule by rule.
 TYPICAL_S = {
     "build_corpus": 0.2,
+    "build_agent_trace": 1.0,
     "calibrate": 4.0,
     "build_trace": 0.3,
     "check_profile": 0.1,

@@ -15,7 +15,7 @@ import jsonschema
 from fairway.errors import InputError
 from fairway.policies import make_policy, policy_names
 from fairway.profile import profile_names
-from fairway.traces.catalogue import find_workload
+from fairway.traces.catalogue import Catalogue
 from fairway.yamlfile import KeyPath, YamlFile, merge, read_yaml
 
 SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
@@ -174,22 +174,23 @@ def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None
     if values["profile"] not in profile_names():
         remedy = _closest(values["profile"], profile_names(), "profiles")
         raise faults.at(("profile",), f"unknown profile {values['profile']!r}", remedy)
+    catalogue = Catalogue(root / CONFIG_FOLDER)
     for place, name in enumerate(values["workloads"]):
         with faults.said_at(("workloads", place)):
-            find_workload(name, root / CONFIG_FOLDER)
+            catalogue.find(name)
     for setting in ("policies_of", "seeds_of"):
         for name in values.get(setting, {}):
             with faults.said_at((setting, name)):
-                _check_workloads_of(name, root / CONFIG_FOLDER)
+                _check_workloads_of(name, catalogue)
     _check_policies(values, faults)
 
 
-def _check_workloads_of(name: str, folder: Path) -> None:
+def _check_workloads_of(name: str, catalogue: Catalogue) -> None:
     """Raise InputError unless ``name`` is a workload or a numbered family of them."""
     try:
-        find_workload(f"{name}-01", folder)
+        catalogue.find(f"{name}-01")
     except InputError:
-        find_workload(name, folder)
+        catalogue.find(name)
 
 
 def _check_policies(values: Mapping[str, Any], faults: _Faults) -> None:

@@ -3,32 +3,18 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.errors import InputError
-from fairway.traces.corpus import LENGTH_QUANTILES_TOKENS, Corpus, make_corpus, read_corpus, write_corpus
+from fairway.traces.corpus import make_corpus, read_corpus, write_corpus
 from fairway.traces.excerpts import excerpt_lists
+from fairway.traces.facts import read_facts
+from fairway.traces.filings import FilingFacts, Filings
+from fairway.traces.statistics import kolmogorov_smirnov
 
-# Tokens of 64 real 10-Q filings of 2023, sorted: text of the HTML without hidden XBRL facts, Llama-3's tokenizer.
-REAL_TOKENS = (
-    13959, 15328, 17433, 17618, 17875, 18923, 19232, 19509, 20370, 23443, 24401, 24863, 25500, 25708, 26671, 28689,
-    28838, 29166, 29434, 29600, 30585, 31089, 31857, 32434, 33469, 34351, 34642, 34967, 35296, 35511, 35693, 36323,
-    37749, 37800, 37871, 38158, 38278, 39062, 39960, 41130, 42718, 43309, 44388, 44443, 44882, 45480, 46548, 46718,
-    46727, 48414, 49683, 51046, 51719, 51732, 51758, 53221, 58319, 59361, 61985, 63979, 69743, 70971, 73778, 80652,
-)  # fmt: skip
-
-
-def kolmogorov_smirnov(first: Any, second: Any) -> float:
-    points = np.concatenate([first, second])
-    shares = [np.searchsorted(np.sort(sample), points, side="right") / len(sample) for sample in (first, second)]
-    return float(np.abs(shares[0] - shares[1]).max())
-
-
-def test_the_stored_quantiles_are_those_of_the_real_lengths() -> None:
-    assert np.quantile(REAL_TOKENS, np.linspace(0, 1, 17)).round().tolist() == list(LENGTH_QUANTILES_TOKENS)
+REAL_TOKENS = read_facts("sec", FilingFacts).filing_tokens
 
 
 @given(seed=st.integers(0, 2**63))
@@ -59,13 +45,15 @@ def test_reading_gives_back_what_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda fields: fields["filings"][0].update(tokens=20_000), "SHA-256 differs"),
+        (lambda fields: fields["filing_tokens"].append(20_000), "SHA-256 differs"),
         (lambda fields: fields.pop("sha256"), "SHA-256 differs"),
-        (lambda fields: fields["filings"].append({"tokens": 0}), "not a corpus file"),
-        (lambda fields: fields["filings"].append(3), "not a corpus file"),
-        (lambda fields: fields.update(filings=[]), "not a corpus file"),
-        (lambda fields: fields.update(chunk_tokens=0), "not a corpus file"),
-        (lambda fields: fields.pop("seed"), "not a corpus file"),
+        (lambda fields: fields["filing_tokens"].append(0), "something has no tokens"),
+        (lambda fields: fields["filing_tokens"].append("3"), "filing_tokens.65 is '3', not of type int"),
+        (lambda fields: fields.update(filing_tokens=[]), "there is no filing"),
+        (lambda fields: fields.update(chunk_tokens=0), "something has no tokens"),
+        (lambda fields: fields.pop("seed"), "key 'seed' is missing"),
+        (lambda fields: fields.update(name="other"), "not a corpus file"),
+        (lambda fields: fields.update(name=["sec"]), "not a corpus file"),
     ],
 )
 def test_a_changed_corpus_is_refused(tmp_path: Path, change: Any, problem: str) -> None:
@@ -114,7 +102,7 @@ def test_fewer_lists_are_the_first_of_more() -> None:
 
 
 def test_a_filing_cannot_begin_in_more_ways_than_it_has_chunks() -> None:
-    corpus = Corpus("embedded", 1, "none", 512, (512 * 3,))
+    corpus = Filings("sec", "embedded", 1, "none", 512, (512 * 3,))
     assert len({excerpts[0] for excerpts in excerpt_lists(corpus, 3)}) == 3
     with pytest.raises(InputError, match="3 chunks, too few for 4"):
         excerpt_lists(corpus, 4)

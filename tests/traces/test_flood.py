@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from fairway.errors import InputError
-from fairway.traces.corpus import Corpus, make_corpus
+from fairway.traces.corpus import make_corpus
+from fairway.traces.filings import Filings
 from fairway.traces.flood import flood_trace, hit_arrivals, hits_at, miss_arrivals, warm_arrivals
 from fairway.traces.workload import FloodWorkload, load_workload
 
@@ -65,9 +66,9 @@ def test_the_flood_s_trace_is_in_order_with_kinds_and_phases(workload: FloodWork
 
 def test_a_corpus_without_enough_filings_is_refused(workload: FloodWorkload) -> None:
     with pytest.raises(InputError, match="8 warmed units need as many filings, the corpus has 3"):
-        warm_arrivals(workload, Corpus("embedded", 1, "none", 512, (20_000,) * 3), 4)
+        warm_arrivals(workload, Filings("sec", "embedded", 1, "none", 512, (20_000,) * 3), 4)
 
 
 def test_units_that_cannot_have_their_tokens_are_refused(workload: FloodWorkload) -> None:
     with pytest.raises(InputError, match="unit_tokens"):
-        warm_arrivals(workload, Corpus("embedded", 1, "none", 10_000, (100_000,) * 8), 4)
+        warm_arrivals(workload, Filings("sec", "embedded", 1, "none", 10_000, (100_000,) * 8), 4)

@@ -19,7 +19,7 @@ rule tabulate_metrics:
         code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
         bounds_root="results/bounds",
-        workloads=CONFIG.workloads,
+        workloads=TABLE_WORKLOADS,
         policies=CONFIG.policies,
         resamples=CONFIG.bootstrap.resamples,
         bootstrap_seed=CONFIG.bootstrap.seed,
@@ -32,7 +32,7 @@ rule tabulate_metrics:
 
 rule answer_claims:
     input:
-        rows=table_rows("sim"),
+        rows=row_files("sim", CONFIG.workloads),
         exact=rules.check_exact.output,
         claims=source("paper/claims.yaml"),
     output:
@@ -48,8 +48,9 @@ rule answer_claims:
     params:
         code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
-        workloads=CONFIG.workloads,
+        workloads=TABLE_WORKLOADS,
         policies=CONFIG.policies,
+        also=other_groups(),
         seeds=len(CONFIG.seeds),
         resamples=CONFIG.bootstrap.resamples,
         bootstrap_seed=CONFIG.bootstrap.seed,
@@ -58,7 +59,7 @@ rule answer_claims:
     shell:
         'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q}'
         " --workloads {params.workloads:q} --policies {params.policies:q} --seeds-expected {params.seeds}"
-        " --exact {input.exact:q} --claims {input.claims:q} --resamples {params.resamples}"
+        " --also {params.also:q} --exact {input.exact:q} --claims {input.claims:q} --resamples {params.resamples}"
         " --bootstrap-seed {params.bootstrap_seed} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
 
 
@@ -112,6 +113,7 @@ rule plot_flood:
 use rule tabulate_metrics as tabulate_metrics_vllm with:
     input:
         table_rows("vllm-virtual"),
+        BOUND_FILES,
     output:
         csv="results/tables/vllm-virtual/metrics.csv",
         md="results/tables/vllm-virtual/metrics.md",
@@ -124,7 +126,7 @@ use rule tabulate_metrics as tabulate_metrics_vllm with:
 
 use rule answer_claims as answer_claims_vllm with:
     input:
-        rows=table_rows("vllm-virtual"),
+        rows=row_files("vllm-virtual", CONFIG.workloads),
         exact=rules.check_exact.output,
         claims=source("paper/claims.yaml"),
     output:
@@ -153,7 +155,7 @@ rule backends_agree:
         code=ANALYSIS_CODE,
         sim_root=ROWS_ROOT.format(backend="sim"),
         vllm_root=ROWS_ROOT.format(backend="vllm-virtual"),
-        workloads=CONFIG.workloads,
+        workloads=TABLE_WORKLOADS,
         policies=CONFIG.policies,
     shell:
         'python "$SCRIPTS"/compare_backends.py --rows-root {params.sim_root:q} {params.vllm_root:q}'

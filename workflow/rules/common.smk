@@ -1,5 +1,6 @@
 """Names and helpers that all stages share."""
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from snakemake.settings.types import DeploymentMethod
 
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
+from fairway.traces.catalogue import Catalogue
+from fairway.traces.corpus import FILE_NAMES
 from environment import missing_vllm, use_sources
 from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, TRACE_SOURCES
 from fingerprint import fingerprint, policy_fingerprint
@@ -47,11 +50,10 @@ wildcard_constraints:
     policy=r"[^/]+",
     profile=r"[^/]+",
     backend=r"[^/]+",
+    corpus=r"[a-z]+",
 
 
-WORKLOAD_FILE = source("config/workloads/{workload}.yaml")
 PROFILE = f"results/profile/{CONFIG.profile}.json"
-CORPUS = "data/corpus/sec.json"
 CALIBRATION = "results/calibration/{workload}/{seed}.json"
 TRACE = "data/traces/{workload}/{seed}.jsonl"
 TRACE_HEADER = "data/traces/{workload}/{seed}.header.json"
@@ -80,7 +82,7 @@ def policy_options(wildcards):
     return " ".join([f"--policy {variant.policy}", *parameters, f"--name {wildcards.policy}"])
 
 
-def workload_files(pattern, workload):
+def seed_files(pattern, workload):
     """Give one file for each seed of a workload."""
     return expand(pattern, workload=workload, seed=CONFIG.seeds_for(workload))
 
@@ -96,9 +98,41 @@ def row_files(backends, workloads):
     ]
 
 
-CALIBRATIONS = [file for workload in CONFIG.workloads for file in workload_files(CALIBRATION, workload)]
-TRACES = [file for workload in CONFIG.workloads for file in workload_files([TRACE, TRACE_HEADER], workload)]
+CATALOGUE = Catalogue(Path(source("config")))
+
+
+def workload_files(wildcards):
+    """Give the files that a workload's settings come from."""
+    return [str(file) for file in CATALOGUE.find(wildcards.workload).files]
+
+
+def workload_reference(wildcards):
+    """Give what scripts call a workload."""
+    return str(CATALOGUE.find(wildcards.workload))
+
+
+@functools.cache
+def corpus_of(workload):
+    """Give the corpus that a workload's requests are made of."""
+    return f"data/corpus/{FILE_NAMES[CATALOGUE.find(workload).load().corpus]}"
+
+
+def workload_corpus(wildcards):
+    """Give the corpus of a job's workload."""
+    return corpus_of(wildcards.workload)
+
+
+# Workloads with seeds or policies of their own are asked apart: tables compare those that all policies ran alike.
+TABLE_WORKLOADS = [
+    workload
+    for workload in CONFIG.workloads
+    if (CONFIG.policies_for(workload), CONFIG.seeds_for(workload)) == (CONFIG.policies, CONFIG.seeds)
+]
+CORPORA = sorted({corpus_of(workload) for workload in CONFIG.workloads})
+CALIBRATIONS = [file for workload in CONFIG.workloads for file in seed_files(CALIBRATION, workload)]
+TRACES = [file for workload in CONFIG.workloads for file in seed_files([TRACE, TRACE_HEADER], workload)]
 ROW_FILES = row_files(CONFIG.backends, CONFIG.workloads)
+BOUND_FILES = expand(BOUNDS, workload=TABLE_WORKLOADS)
 ENGINE_OPTIONS = (
     f"--budget-tokens {CONFIG.engine.budget_tokens} --max-num-seqs {CONFIG.engine.max_num_seqs}"
     f" --block-tokens {CONFIG.engine.block_tokens}"
@@ -107,7 +141,17 @@ ENGINE_OPTIONS = (
 
 def table_rows(backend):
     """Give the rows that tables compare: those of one backend; backends stand beside each other, never pooled."""
-    return row_files(backend, CONFIG.workloads)
+    return row_files(backend, TABLE_WORKLOADS)
+
+
+def other_groups():
+    """Give the results that claims are asked on beside the tables' ones, as answer_claims.py wants them."""
+    groups = {}
+    for workload in CONFIG.workloads:
+        if workload not in TABLE_WORKLOADS:
+            group = (CONFIG.policies_for(workload), len(CONFIG.seeds_for(workload)))
+            groups.setdefault(group, []).append(workload)
+    return [f"{','.join(names)}:{','.join(policies)}:{seeds}" for (policies, seeds), names in groups.items()]
 
 
 SPIKE_WORKLOAD = "sec-dynamic-a"
@@ -119,13 +163,6 @@ FIGURE_POLICIES = [name for name in ["fcfs", "lpm", "ragcache", "fairway"] if na
 def figure_rows(workload):
     """Give the rows that a figure of one workload draws."""
     return expand(f"{ROWS}/{{part}}", backend="sim", workload=workload, policy=FIGURE_POLICIES, part=PARTS)
-
-
-def figures():
-    """Give the figures whose workload is configured."""
-    names = {SPIKE_WORKLOAD: "spike-timeline", FLOOD_WORKLOAD: "flood"}
-    drawn = [names[workload] for workload in CONFIG.workloads if workload in names and FIGURE_POLICIES]
-    return expand("figures/{name}.{kind}", name=drawn, kind=["pdf", "svg"])
 
 
 def vllm_tables():

@@ -3,8 +3,8 @@
 
 rule replay:
     input:
-        traces=lambda wildcards: workload_files(TRACE, wildcards.workload),
-        headers=lambda wildcards: workload_files(TRACE_HEADER, wildcards.workload),
+        traces=lambda wildcards: seed_files(TRACE, wildcards.workload),
+        headers=lambda wildcards: seed_files(TRACE_HEADER, wildcards.workload),
         profile=PROFILE,
     output:
         requests=f"{ROWS}/requests.parquet",
@@ -44,8 +44,8 @@ use rule replay as replay_vllm with:
         python='"$VLLM_PYTHON"',
 rule compute_bounds:
     input:
-        traces=lambda wildcards: workload_files(TRACE, wildcards.workload),
-        headers=lambda wildcards: workload_files(TRACE_HEADER, wildcards.workload),
+        traces=lambda wildcards: seed_files(TRACE, wildcards.workload),
+        headers=lambda wildcards: seed_files(TRACE_HEADER, wildcards.workload),
         profile=PROFILE,
     output:
         BOUNDS,

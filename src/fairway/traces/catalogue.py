@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from fairway.errors import InputError
@@ -73,21 +74,35 @@ class Reference:
         return workload_of(varied.under(YamlFile(self.file, {"name": name}, {})))
 
 
-def find_workload(name: str, folder: Path) -> Reference:
-    """Return where the workload ``name`` is described in a configuration folder.
+class Catalogue:
+    """The workloads of a configuration folder: ``NAME``, ``NAME--VARIANT`` and the sweep's ``sweep-NUMBER``."""
 
-    Raises:
-        InputError: there is none of that name.
-    """
-    swept = load_sweep(folder / SWEEP).names() if (folder / SWEEP).exists() else []
-    if name in swept:
-        return Reference(folder / SWEEP, str(swept.index(name) + 1))
-    base, _, variant = name.partition(BETWEEN)
-    files = sorted(file.stem for file in (folder / WORKLOADS).glob("*.yaml"))
-    _check_known("workload", base, files)
-    if variant:
-        _check_known("variant", variant, list(read_yaml(folder / VARIANTS).values))
-    return Reference(folder / WORKLOADS / f"{base}.yaml", variant)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names = sorted(file.stem for file in (folder / WORKLOADS).glob("*.yaml"))
+
+    def find(self, name: str) -> Reference:
+        """Return where a workload is described.
+
+        Raises:
+            InputError: there is none of that name.
+        """
+        if name in self._swept:
+            return Reference(self._folder / SWEEP, str(self._swept.index(name) + 1))
+        base, _, variant = name.partition(BETWEEN)
+        _check_known("workload", base, self._names)
+        if variant:
+            _check_known("variant", variant, self._variants)
+        return Reference(self._folder / WORKLOADS / f"{base}.yaml", variant)
+
+    @cached_property
+    def _swept(self) -> list[str]:
+        file = self._folder / SWEEP
+        return load_sweep(file).names() if file.exists() else []
+
+    @cached_property
+    def _variants(self) -> list[str]:
+        return list(read_yaml(self._folder / VARIANTS).values)
 
 
 def _check_known(kind: str, name: str, known: Sequence[str], file: Path | None = None) -> None:

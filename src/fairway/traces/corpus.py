@@ -82,8 +82,8 @@ def as_kind(kind: type[C], corpus: Corpus) -> C:
         InputError: it is of another kind.
     """
     if not isinstance(corpus, kind):
-        wanted = kind.__name__.lower()
         raise InputError(
-            f"the workload needs a corpus of {wanted}, this one is {corpus.name!r}", remedy="give the workload's corpus"
+            f"the corpus {corpus.name!r} is not the one that the workload's requests are made of",
+            remedy="give the workload's own corpus",
         )
     return corpus

@@ -29,3 +29,16 @@ def describe_trace(trace: Trace) -> Description:
     span_ns = int(trace.arrival_ns[-1] - trace.arrival_ns[0])
     rate = None if span_ns == 0 else (len(trace) - 1) * NS_PER_S / span_ns
     return Description(len(trace), span_ns / NS_PER_S, rate, str(trace.header.get("time_unit", TIME_UNIT)))
+
+
+def describe_window(trace: Trace) -> str:
+    """Say which window of an agent trace a trace is and what was left out; nothing for other traces."""
+    window = trace.header.get("parameters", {}).get("requests", {})
+    if "window" not in window:
+        return ""
+    tokens_share = window["left_out_tokens"] / window["trace_tokens"]
+    return (
+        f"window {window['window']} of {window['windows']}; timestamps {window['timestamps']}; prompts above "
+        f"{window['longest_prompt_tokens']:,} tokens left out: {window['left_out_requests']:,} of "
+        f"{window['trace_requests']:,} requests, {tokens_share:.0%} of the tokens"
+    )

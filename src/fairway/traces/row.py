@@ -26,6 +26,17 @@ class Row(NamedTuple):
     phase: str
 
 
+class Unit(NamedTuple):
+    """What times are counted in."""
+
+    name: str
+    ns: int
+
+
+MILLISECONDS = Unit("milliseconds", NS_PER_MS)
+SECONDS = Unit("seconds", 1_000_000_000)
+
+
 class Place(NamedTuple):
     """Where a row stands, for error messages."""
 
@@ -37,19 +48,19 @@ class Place(NamedTuple):
         raise InputError(problem, remedy=remedy, file=self.file, line=self.line)
 
 
-def parse_row(line: bytes, place: Place) -> Row:
+def parse_row(line: bytes, place: Place, unit: Unit = MILLISECONDS, least_tokens: int = 1) -> Row:
     """Read one line: types and ranges of the fields; how fields relate is not looked at.
 
-    Times are milliseconds; what is finer than a nanosecond is rounded half-even.
+    Times are in ``unit``; what is finer than a nanosecond is rounded half-even. Lengths are at least ``least_tokens``.
 
     Raises:
         InputError: the line is not UTF-8, not a JSON object, or a field is missing, of another type or out of range.
     """
     fields = _parse_object(line, place)
     return Row(
-        arrival_ns=_arrival_ns(fields, place),
-        prompt_tokens=_count(fields, "input_length", place),
-        output_tokens=_count(fields, "output_length", place),
+        arrival_ns=_arrival_ns(fields, unit, place),
+        prompt_tokens=_count(fields, "input_length", least_tokens, place),
+        output_tokens=_count(fields, "output_length", least_tokens, place),
         block_ids=_ids(fields, place),
         kind=_label(fields, "kind", place),
         phase=_label(fields, "phase", place),
@@ -101,23 +112,24 @@ def _field(fields: dict[str, Any], name: str, place: Place) -> Any:
     return fields[name]
 
 
-def _arrival_ns(fields: dict[str, Any], place: Place) -> int:
+def _arrival_ns(fields: dict[str, Any], unit: Unit, place: Place) -> int:
     value = _field(fields, "timestamp", place)
+    advice = f"give {unit.name} since the trace began"
     if not _is_integer(value) and not isinstance(value, Decimal):
-        place.refuse(f"'timestamp' is {_shown(value)}, not a number", "give milliseconds since the trace began")
+        place.refuse(f"'timestamp' is {_shown(value)}, not a number", advice)
     if value < 0:
         place.refuse(f"'timestamp' is negative ({_shown(value)})", "count times from the trace's beginning")
-    if value > LARGEST_INT64 // NS_PER_MS:
-        place.refuse(f"'timestamp' is too large ({_shown(value)})", "give milliseconds since the trace began")
-    return value * NS_PER_MS if isinstance(value, int) else int((value * NS_PER_MS).to_integral_value())
+    if value > LARGEST_INT64 // unit.ns:
+        place.refuse(f"'timestamp' is too large ({_shown(value)})", advice)
+    return value * unit.ns if isinstance(value, int) else int((value * unit.ns).to_integral_value())
 
 
-def _count(fields: dict[str, Any], name: str, place: Place) -> int:
+def _count(fields: dict[str, Any], name: str, least: int, place: Place) -> int:
     value = _field(fields, name, place)
     if not _is_integer(value):
         place.refuse(f"{name!r} is {_shown(value)}, not an integer", "give a whole number of tokens")
-    if not 1 <= value <= LARGEST_INT64:
-        place.refuse(f"{name!r} is {_shown(value)}", "give at least 1 token, or leave the request out of the trace")
+    if not least <= value <= LARGEST_INT64:
+        place.refuse(f"{name!r} is {_shown(value)}", f"give at least {least} tokens, or leave the request out")
     return int(value)
 
 

@@ -104,11 +104,18 @@ def swept_workload(path: Path, number: int) -> PhasedWorkload:
     for name in (*sweep.base_load_phases, sweep.gap_phase):
         if name not in known:
             raise InputError(f"{sweep.base} has no phase {name!r}", remedy="change the phase's name", file=path)
+    try:
+        return _drawn(base, base.content, sweep, number)
+    except ValueError as error:
+        raise InputError(f"configuration {number}: {error}", remedy="change the ranges", file=path) from error
+
+
+def _drawn(base: PhasedWorkload, content: SecContent, sweep: Sweep, number: int) -> PhasedWorkload:
     uniforms = stream(sweep.seed, f"configuration {number}")
     return dataclasses.replace(
         base,
         name=sweep.name(number),
-        content=_content(base.content, sweep, uniforms),
+        content=_content(content, sweep, uniforms),
         phases=_phases(base, sweep, uniforms),
         cache=dataclasses.replace(base.cache, share=sweep.cache_share.draw(uniforms.random())),
     )

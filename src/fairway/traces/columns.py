@@ -1,0 +1,99 @@
+"""Rows collected into the columns of a trace, each row checked against the layout of its file."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairway.traces.row import Place, Row
+from fairway.traces.trace import Int64Array, Trace
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of one file are to be read."""
+
+    block_tokens: int
+    full_blocks_only: bool
+
+
+@dataclass
+class Columns:
+    """The rows read so far, column by column, in machine integers: a file of 100 MB must not become 1 GB."""
+
+    arrival_ns: array[int] = field(default_factory=lambda: array("q"))
+    prompt_tokens: array[int] = field(default_factory=lambda: array("q"))
+    output_tokens: array[int] = field(default_factory=lambda: array("q"))
+    block_ids: array[int] = field(default_factory=lambda: array("q"))
+    block_counts: array[int] = field(default_factory=lambda: array("q"))
+    kind: list[str] = field(default_factory=list)
+    phase: list[str] = field(default_factory=list)
+
+    def add(self, row: Row, layout: Layout, place: Place) -> None:
+        """Add a row.
+
+        Raises:
+            InputError: it arrives before the last one, or its ids are not as many as its length has blocks.
+        """
+        if self.arrival_ns and row.arrival_ns < self.arrival_ns[-1]:
+            place.refuse(
+                "'timestamp' is earlier than the line before", "sort the lines by timestamp, keeping ties as is"
+            )
+        check_blocks(row, layout, place)
+        self.arrival_ns.append(row.arrival_ns)
+        self.prompt_tokens.append(row.prompt_tokens)
+        self.output_tokens.append(row.output_tokens)
+        self.block_ids.extend(row.block_ids)
+        self.block_counts.append(len(row.block_ids))
+        self.kind.append(row.kind)
+        self.phase.append(row.phase)
+
+    def trace(self, layout: Layout, header: Mapping[str, Any], start_ns: int) -> Trace:
+        """Return the rows as a trace whose time 0 is ``start_ns``."""
+        prompt_tokens = _int64(self.prompt_tokens)
+        block_ids = _int64(self.block_ids)
+        offsets = _offsets(_int64(self.block_counts))
+        if layout.full_blocks_only:
+            block_ids, offsets = _with_tails(block_ids, offsets, prompt_tokens % layout.block_tokens > 0)
+        return Trace(
+            arrival_ns=_int64(self.arrival_ns) - start_ns,
+            prompt_tokens=prompt_tokens,
+            output_tokens=_int64(self.output_tokens),
+            block_ids=block_ids,
+            block_offsets=offsets,
+            block_tokens=layout.block_tokens,
+            kind=tuple(self.kind),
+            phase=tuple(self.phase),
+            header=header,
+        )
+
+
+def check_blocks(row: Row, layout: Layout, place: Place) -> None:
+    """Refuse a row whose ids are not as many as its length has blocks."""
+    rounding = 0 if layout.full_blocks_only else layout.block_tokens - 1
+    blocks = (row.prompt_tokens + rounding) // layout.block_tokens
+    if len(row.block_ids) != blocks:
+        place.refuse(
+            f"{row.prompt_tokens} tokens make {blocks} blocks of {layout.block_tokens}, "
+            f"but 'hash_ids' has {len(row.block_ids)}",
+            "check the block size, and that this is a trace in Mooncake's format (milliseconds, 512-token blocks)",
+        )
+
+
+def _with_tails(block_ids: Int64Array, offsets: Int64Array, has_tail: Any) -> tuple[Int64Array, Int64Array]:
+    """Give each unlisted partial last block an id of its own: nothing says that it is shared."""
+    unused = int(block_ids.max(initial=-1)) + 1
+    tail_ids = np.arange(unused, unused + int(has_tail.sum()), dtype=np.int64)
+    return np.insert(block_ids, offsets[1:][has_tail], tail_ids), _offsets(np.diff(offsets) + has_tail)
+
+
+def _offsets(counts: Int64Array) -> Int64Array:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def _int64(values: array[int]) -> Int64Array:
+    return np.array(values, dtype=np.int64)

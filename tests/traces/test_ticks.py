@@ -1,0 +1,48 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairway.traces.ticks import spread_within_ticks, tick_ns
+
+MS = 1_000_000
+
+
+def stamps(*times_ms: int) -> np.ndarray:
+    return np.array(times_ms, dtype=np.int64) * MS
+
+
+def test_the_tick_survives_an_odd_stamp() -> None:
+    assert tick_ns(stamps(0, 3000, 3000, 3000, 5999, 9000)) == 3000 * MS
+
+
+def test_times_that_nobody_shares_are_not_quantised() -> None:
+    assert tick_ns(stamps(0, 3000, 6000)) is None
+    assert tick_ns(stamps(5, 5)) is None
+    assert tick_ns(stamps()) is None
+
+
+def test_requests_are_spread_over_their_tick_in_their_order() -> None:
+    spread = spread_within_ticks(stamps(0, 3000, 3000, 3000, 5999, 9000), 3000 * MS, np.random.default_rng(1))
+    assert spread.tolist() == sorted(spread.tolist())
+    begins_ms, ends_ms = [0, 3000, 3000, 3000, 5999, 9000], [3000, 5999, 5999, 5999, 8999, 12000]
+    for time_ns, begin_ms, end_ms in zip(spread.tolist(), begins_ms, ends_ms, strict=True):
+        assert begin_ms * MS <= time_ns < end_ms * MS
+    assert len(set(spread.tolist())) == 6
+
+
+def test_the_spread_is_even() -> None:
+    spread = spread_within_ticks(np.zeros(20_000, dtype=np.int64), 3000 * MS, np.random.default_rng(2))
+    counts = np.histogram(spread, bins=10, range=(0, 3000 * MS))[0]
+    assert counts.min() > 1_800
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=50), st.integers(1, 5), st.integers(0, 1000))
+def test_no_request_passes_the_next_stamp(times: list[int], tick: int, seed: int) -> None:
+    arrival_ns = np.sort(np.array(times, dtype=np.int64)) * 1000
+    spread = spread_within_ticks(arrival_ns, tick * 1000, np.random.default_rng(seed))
+    assert spread.tolist() == sorted(spread.tolist())
+    assert ((spread >= arrival_ns) & (spread < arrival_ns + tick * 1000)).all()
+    for stamp in set(arrival_ns.tolist()):
+        later = arrival_ns[arrival_ns > stamp]
+        if len(later):
+            assert spread[arrival_ns == stamp].max() < later[0]

@@ -1,0 +1,210 @@
+"""Figures of several workloads: each shows what is configured and names what is not."""
+
+ABLATIONS = ["fairway", "fairway-absolute", "fairway-nofair", "fairway-absolute-nofair"]
+ABLATION_WORKLOADS = ["sec-short-0.9", "sec-long-0.9", "sec-mixed-0.9", "sec-mixed-1.1"]
+COMPARED = [*GROUPS["baselines"], "fairway"]
+MOVED = ["fairway", *GROUPS["one_parameter_moved"]]
+# Each figure's workloads and policies; it is drawn if at least one result of them is configured.
+STUDIES = {
+    "scenarios": (SETS["eleven"], COMPARED),
+    "plane": (SETS["dynamic"], [*COMPARED, "srpt"]),
+    "targets": (SETS["dynamic"], COMPARED),
+    "ablations": (ABLATION_WORKLOADS, ABLATIONS),
+    "spread": (SETS["fourteen"], ["fcfs"]),
+    "sensitivity": (SETS["tuning"], MOVED),
+    "regimes": (SETS["sweep"], COMPARED),
+}
+
+
+rule plot_scenarios:
+    input:
+        study_rows(*STUDIES["scenarios"]),
+    output:
+        pdf="figures/scenarios.pdf",
+        svg=report("figures/scenarios.svg", caption="../report/scenarios.rst", category="Figures"),
+    log:
+        "logs/plot_scenarios.log",
+    benchmark:
+        "benchmarks/dag/plot_scenarios.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_scenarios.py",
+        options=study_options(*STUDIES["scenarios"]),
+    shell:
+        'python "$SCRIPTS"/{params.script} {params.options}'
+        " --out-pdf {output.pdf:q} --out-svg {output.svg:q} 2>&1 | tee {log:q}"
+
+
+use rule plot_scenarios as plot_plane with:
+    input:
+        study_rows(*STUDIES["plane"]),
+    output:
+        pdf="figures/plane.pdf",
+        svg=report("figures/plane.svg", caption="../report/plane.rst", category="Figures"),
+    log:
+        "logs/plot_plane.log",
+    benchmark:
+        "benchmarks/dag/plot_plane.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_plane.py",
+        options=study_options(*STUDIES["plane"]),
+
+
+use rule plot_scenarios as plot_targets with:
+    input:
+        study_rows(*STUDIES["targets"]),
+    output:
+        pdf="figures/targets.pdf",
+        svg=report("figures/targets.svg", caption="../report/targets.rst", category="Figures"),
+    log:
+        "logs/plot_targets.log",
+    benchmark:
+        "benchmarks/dag/plot_targets.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_targets.py",
+        options=study_options(*STUDIES["targets"]),
+
+
+use rule plot_scenarios as plot_ablations with:
+    input:
+        study_rows(*STUDIES["ablations"]),
+    output:
+        pdf="figures/ablations.pdf",
+        svg=report("figures/ablations.svg", caption="../report/ablations.rst", category="Figures"),
+    log:
+        "logs/plot_ablations.log",
+    benchmark:
+        "benchmarks/dag/plot_ablations.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_ablations.py",
+        options=study_options(*STUDIES["ablations"]),
+
+
+use rule plot_scenarios as plot_spread with:
+    input:
+        study_rows(*STUDIES["spread"]),
+    output:
+        pdf="figures/spread.pdf",
+        svg=report("figures/spread.svg", caption="../report/spread.rst", category="Figures"),
+    log:
+        "logs/plot_spread.log",
+    benchmark:
+        "benchmarks/dag/plot_spread.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_spread.py",
+        options=result_options(*STUDIES["spread"]),
+
+
+use rule plot_scenarios as plot_sensitivity with:
+    input:
+        study_rows(*STUDIES["sensitivity"]),
+    output:
+        pdf="figures/sensitivity.pdf",
+        svg=report("figures/sensitivity.svg", caption="../report/sensitivity.rst", category="Figures"),
+    log:
+        "logs/plot_sensitivity.log",
+    benchmark:
+        "benchmarks/dag/plot_sensitivity.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_sensitivity.py",
+        options=study_options(*STUDIES["sensitivity"]),
+
+
+use rule plot_scenarios as plot_regimes with:
+    input:
+        study_rows(*STUDIES["regimes"]),
+        SWEEP_PLACES,
+    output:
+        pdf="figures/regimes.pdf",
+        svg=report("figures/regimes.svg", caption="../report/regimes.rst", category="Figures"),
+    log:
+        "logs/plot_regimes.log",
+    benchmark:
+        "benchmarks/dag/plot_regimes.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_regimes.py",
+        options=f"{study_options(*STUDIES['regimes'])} --places results/regimes",
+
+
+use rule plot_scenarios as plot_order_shift with:
+    input:
+        study_rows([SPIKE_WORKLOAD], ["fairway"]),
+    output:
+        pdf="figures/order-shift.pdf",
+        svg=report("figures/order-shift.svg", caption="../report/order-shift.rst", category="Figures"),
+    log:
+        "logs/plot_order_shift.log",
+    benchmark:
+        "benchmarks/dag/plot_order_shift.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="plot_order_shift.py",
+        options=f"--rows-root {ROWS_ROOT.format(backend='sim')} --workload {SPIKE_WORKLOAD} --policy fairway",
+
+
+use rule plot_spike_timeline as plot_spike_timeline_b with:
+    input:
+        figure_rows("sec-dynamic-b"),
+    output:
+        pdf="figures/spike-timeline-b.pdf",
+        svg=report("figures/spike-timeline-b.svg", caption="../report/spike-timeline.rst", category="Figures"),
+    log:
+        "logs/plot_spike_timeline_b.log",
+    benchmark:
+        "benchmarks/dag/plot_spike_timeline_b.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        rows_root=ROWS_ROOT.format(backend="sim"),
+        workload="sec-dynamic-b",
+        policies=FIGURE_POLICIES,
+
+
+use rule plot_flood as plot_flood_long with:
+    input:
+        figure_rows("sec-flood-long"),
+    output:
+        pdf="figures/flood-long.pdf",
+        svg=report("figures/flood-long.svg", caption="../report/flood.rst", category="Figures"),
+    log:
+        "logs/plot_flood_long.log",
+    benchmark:
+        "benchmarks/dag/plot_flood_long.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        rows_root=ROWS_ROOT.format(backend="sim"),
+        workload="sec-flood-long",
+        policies=FIGURE_POLICIES,
+
+
+def figures():
+    """Give the figures of which at least one result is configured."""
+    by_workload = {
+        SPIKE_WORKLOAD: "spike-timeline",
+        "sec-dynamic-b": "spike-timeline-b",
+        FLOOD_WORKLOAD: "flood",
+        "sec-flood-long": "flood-long",
+    }
+    drawn = [name for workload, name in by_workload.items() if workload in CONFIG.workloads and FIGURE_POLICIES]
+    drawn += [name for name in STUDIES if can_be_shown(name)]
+    if study_rows([SPIKE_WORKLOAD], ["fairway"]):
+        drawn.append("order-shift")
+    return expand("figures/{name}.{kind}", name=drawn, kind=["pdf", "svg"])
+
+
+def can_be_shown(study):
+    """Say whether a study has Fairway and something to compare it with; the spread needs FCFS alone."""
+    workloads, policies = STUDIES[study]
+    return any(
+        len(set(policies) & set(CONFIG.policies_for(workload))) >= min(2, len(policies))
+        and ("fairway" in CONFIG.policies_for(workload) or "fairway" not in policies)
+        for workload in workloads
+        if workload in CONFIG.workloads
+    )
