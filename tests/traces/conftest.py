@@ -1,20 +1,10 @@
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fairway.traces import Trace
-
-
-@pytest.fixture
-def real_data() -> Path:
-    folder = os.environ.get("FAIRWAY_REAL_DATA")
-    if not folder:
-        pytest.skip("FAIRWAY_REAL_DATA does not name the folder with real data")
-    return Path(folder)
 
 
 @pytest.fixture
