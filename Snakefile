@@ -17,6 +17,11 @@ include: "workflow/rules/traces.smk"
 include: "workflow/rules/profile.smk"
 include: "workflow/rules/replay.smk"
 include: "workflow/rules/analysis.smk"
+include: "workflow/rules/studies.smk"
+include: "workflow/rules/regimes.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/section_5_2.smk"
 
 
 onstart:
@@ -37,7 +42,10 @@ rule all:
         rules.check_exact.output,
         rules.tabulate_metrics.output,
         rules.answer_claims.output,
-        figures(),
+        rules.tabulate_comparison.output,
+        expand("results/tables/{name}.{kind}", name=EXTRA_TABLES, kind=["csv", "md", "json"]),
+        rules.summarise.output,
+        expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
         vllm_tables(),
         claims=rules.answer_claims.output.json,
     log:

@@ -35,6 +35,7 @@ def parse() -> argparse.Namespace:
         metavar="GROUP",
         help="results with other policies or seeds, each group as WORKLOAD,...:POLICY,...:SEEDS",
     )
+    parser.add_argument("--about", nargs="+", metavar="WORKLOAD", help="answer only claims that ask no other workload")
     parser.add_argument("--exact", type=Path, required=True, help="outcomes of the exact checks (JSON)")
     parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML)")
     parser.add_argument(
@@ -62,6 +63,8 @@ def main() -> int:
         arguments.exact,
     )
     claims = read_claims(arguments.claims)
+    if arguments.about:
+        claims = claims.about(arguments.about)
     inputs = gather(expected)
     answers = answer_claims(claims, inputs, resampling)
     document = claims_document(answers, inputs, expected, arguments.claims, resampling)

@@ -13,7 +13,7 @@ from fairway.command import run
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Draw which policy has the lowest p99 and which the lowest median in each configuration of the sweep."
+        description="Draw which policy has the lowest p99 and which the lowest median in each configuration of a sweep."
     )
     add_study_options(parser)
     parser.add_argument("--places", type=Path, required=True, help="folder of <workload>.json: spread, load, hot share")

@@ -11,7 +11,8 @@ from fairway.command import run
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Draw a policy's p99 in each scenario beside that of the best baseline that starves nobody, and their ratio."
+        description="Draw a policy's p99 in each scenario beside that of the best baseline that starves nobody, and "
+        "the ratio of the two."
     )
     add_study_options(parser)
     parser.add_argument("--policy", default="fairway", help="policy to compare (default: %(default)s)")

@@ -13,7 +13,8 @@ from fairway.command import run
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Write comparison.csv, comparison.md and comparison.json: ratios of median and p99 with intervals and verdicts."
+        description="Write comparison.csv, comparison.md and comparison.json: ratios of median and p99 with intervals "
+        "and verdicts."
     )
     add_study_options(parser)
     parser.add_argument("--policy", default="fairway", help="policy to compare (default: %(default)s)")

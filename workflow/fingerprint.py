@@ -14,6 +14,7 @@ REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
 VLLM_SOURCES = [*REPLAY_SOURCES, "vllm"]
 EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm.py", "exact"]
 BOUNDS_SOURCES = [*GROUND, "traces", "profile", "bounds"]
+REGIME_SOURCES = [*GROUND, "traces", "rows.py", "regime.py"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
 
 

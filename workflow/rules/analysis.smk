@@ -51,6 +51,7 @@ rule answer_claims:
         workloads=TABLE_WORKLOADS,
         policies=CONFIG.policies,
         also=other_groups(),
+        about="",
         seeds=len(CONFIG.seeds),
         resamples=CONFIG.bootstrap.resamples,
         bootstrap_seed=CONFIG.bootstrap.seed,
@@ -59,7 +60,7 @@ rule answer_claims:
     shell:
         'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q}'
         " --workloads {params.workloads:q} --policies {params.policies:q} --seeds-expected {params.seeds}"
-        " --also {params.also:q} --exact {input.exact:q} --claims {input.claims:q} --resamples {params.resamples}"
+        " --also {params.also:q} {params.about} --exact {input.exact:q} --claims {input.claims:q} --resamples {params.resamples}"
         " --bootstrap-seed {params.bootstrap_seed} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
 
 

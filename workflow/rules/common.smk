@@ -15,7 +15,7 @@ from fairway.errors import EXIT_BAD_INPUT, InputError
 from fairway.traces.catalogue import Catalogue
 from fairway.traces.corpus import FILE_NAMES
 from environment import missing_vllm, use_sources
-from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, TRACE_SOURCES
+from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, REGIME_SOURCES, TRACE_SOURCES
 from fingerprint import fingerprint, policy_fingerprint
 from time_left import report_progress
 from single_run import claim_folder

@@ -42,6 +42,8 @@ use rule replay as replay_vllm with:
         engine=ENGINE_OPTIONS,
         policy=policy_options,
         python='"$VLLM_PYTHON"',
+
+
 rule compute_bounds:
     input:
         traces=lambda wildcards: seed_files(TRACE, wildcards.workload),

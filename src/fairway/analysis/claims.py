@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,11 @@ class ClaimsFile:
     def sweep(self) -> tuple[str, ...]:
         """The configurations of the sweep, each a workload."""
         return self.sets.get("sweep", ())
+
+    def about(self, workloads: Sequence[str]) -> ClaimsFile:
+        """Return the claims that ask these workloads and no others."""
+        kept = tuple(claim for claim in self.claims if claim.workloads and set(claim.workloads) <= set(workloads))
+        return dataclasses.replace(self, claims=kept)
 
     def scope(self, claim: Claim) -> Mapping[str, Any]:
         """What names mean inside a claim's expressions."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,22 +53,34 @@ class Collection:
         return wording.needs([*workloads, *policies, *single])
 
 
-def collect(
-    rows_root: Path, workloads: Sequence[str], policies: Sequence[str], *, with_warm_up: bool = False
-) -> Collection:
-    """Read those results that lie below ``rows_root``.
+@dataclass(frozen=True)
+class Wanted:
+    """Which results to read, and the names of what is known to be lacking: it is named, not looked for."""
+
+    rows_root: Path
+    workloads: tuple[str, ...]
+    policies: tuple[str, ...]
+    lacking_workloads: tuple[str, ...] = ()
+    lacking_policies: tuple[str, ...] = ()
+
+
+def collect(wanted: Wanted) -> Collection:
+    """Read those of the wanted results that are there.
 
     Raises:
         InputError: none of them does, or one is unreadable.
     """
-    keys = [(workload, policy) for workload in workloads for policy in policies]
-    there = [key for key in keys if (result_folder(rows_root, *key) / RUNS.file_name).is_file()]
+    keys = [(workload, policy) for workload in wanted.workloads for policy in wanted.policies]
+    there = [key for key in keys if (result_folder(wanted.rows_root, *key) / RUNS.file_name).is_file()]
     if not there:
         raise InputError(
-            f"none of the results that this needs: {wording.names(list(workloads), 'workloads')} under "
-            f"{wording.names(list(policies), 'policies')}",
+            f"none of the results that this needs: {wording.names(wanted.workloads, 'workloads')} under "
+            f"{wording.names(wanted.policies, 'policies')}",
             remedy="add them to the configuration and run the workflow, which replays them",
-            file=rows_root,
+            file=wanted.rows_root,
         )
-    results = {key: read_result(rows_root, *key, with_warm_up=with_warm_up) for key in there}
-    return Collection(tuple(workloads), tuple(policies), results)
+    return Collection(
+        workloads=(*wanted.workloads, *wanted.lacking_workloads),
+        policies=(*wanted.policies, *wanted.lacking_policies),
+        results={key: read_result(wanted.rows_root, *key) for key in there},
+    )

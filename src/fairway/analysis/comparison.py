@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,7 @@ def comparison_rows(study: Study, policy: str) -> tuple[ComparisonRow, ...]:
         for workload in study.collection.found_workloads
         if (workload, policy) in study.collection.results
         for row in _workload_rows(study, workload, policy)
+        if not math.isnan(row.p99_ratio)
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.claims import read_claims
-from fairway.analysis.collection import Collection, collect
+from fairway.analysis.collection import Collection, Wanted, collect
 from fairway.analysis.study import Study
 
 
@@ -18,6 +18,10 @@ def add_result_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workloads", nargs="+", required=True, help="workloads to show, as far as they are there")
     parser.add_argument("--policies", nargs="+", required=True, help="policies to show, as far as they are there")
+    parser.add_argument(
+        "--lacking-workloads", nargs="+", default=[], metavar="NAME", help="workloads to name as not there"
+    )
+    parser.add_argument("--lacking-policies", nargs="+", default=[], metavar="NAME", help="policies to name likewise")
 
 
 def add_study_options(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +42,14 @@ def add_picture_options(parser: argparse.ArgumentParser) -> None:
 
 def collection_of(arguments: argparse.Namespace) -> Collection:
     """Read the results that `add_result_options` asked for; InputError if none is there."""
-    return collect(arguments.rows_root, arguments.workloads, arguments.policies)
+    wanted = Wanted(
+        arguments.rows_root,
+        tuple(arguments.workloads),
+        tuple(arguments.policies),
+        tuple(arguments.lacking_workloads),
+        tuple(arguments.lacking_policies),
+    )
+    return collect(wanted)
 
 
 def study_of(arguments: argparse.Namespace) -> Study:

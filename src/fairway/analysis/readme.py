@@ -1,4 +1,4 @@
-"""The README's claims table: the text between two markers."""
+"""The README's generated parts: the text between two markers of one name."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from pathlib import Path
 
 from fairway.errors import InputError
 
-BEGIN, END = "<!-- claims table: begin -->\n", "<!-- claims table: end -->\n"
+
+def markers(name: str) -> tuple[str, str]:
+    """Return the lines that begin and end the part called ``name``."""
+    return f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
 
 
-def with_table(text: str, table: str, file: Path) -> str:
-    """Return ``text`` with ``table`` between its markers; InputError if they are not there once, in order."""
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end or BEGIN in tail or END in tail:
+def replace_between(text: str, name: str, part: str, file: Path) -> str:
+    """Return ``text`` with ``part`` between its markers; InputError if they are not there once, in order."""
+    begin, end = markers(name)
+    head, found_begin, rest = text.partition(begin)
+    _, found_end, tail = rest.partition(end)
+    if not found_begin or not found_end or begin in tail or end in tail:
         raise InputError(
-            "has no place for the claims table", file=file, remedy=f"give it one {BEGIN.strip()} and {END.strip()}"
+            f"has no place for the {name}", file=file, remedy=f"give it one {begin.strip()} and {end.strip()}"
         )
-    return f"{head}{begin}{table.strip()}\n{end}{tail}"
+    return f"{head}{begin}{part.strip()}\n{end}{tail}"

@@ -1,0 +1,36 @@
+"""Keep the tables of a run as reference results, and show them in the README."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fairway.analysis.reference import origin_of, readme_with, reference_document, write_reference
+from fairway.analysis.summary import read_summary
+from fairway.command import run
+from fairway.files import write_text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Copy the tables of a run into the folder of references, with date, commit, versions and the hash "
+        "of the configuration, and put its claims table into the README, between the README's markers."
+    )
+    parser.add_argument("--summary", type=Path, required=True, help="summary.json of the run")
+    parser.add_argument("--config", type=Path, required=True, help="configuration file of the run")
+    parser.add_argument("--date", required=True, help="day of the run, as 2026-01-31")
+    parser.add_argument("--commit", required=True, help="commit that ran")
+    parser.add_argument("--references", type=Path, required=True, help="folder of all references")
+    parser.add_argument("--readme", type=Path, required=True, help="README.md to change")
+    arguments = parser.parse_args()
+    name = arguments.config.stem
+    origin = origin_of(name, arguments.config, arguments.date, arguments.commit)
+    reference = reference_document(read_summary(arguments.summary), origin)
+    readme = readme_with(arguments.readme.read_text(encoding="utf-8"), reference, arguments.readme)
+    write_reference(arguments.references / name, reference)
+    write_text(arguments.readme, readme)
+    return 0
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,67 @@
+"""Section 5.2 of the paper alone: the two dynamic traces, their table, claims, matrix and timelines."""
+
+SECTION_WORKLOADS = [name for name in SETS["dynamic"] if name in TABLE_WORKLOADS]
+SECTION_FIGURES = [name for name in ["spike-timeline", "spike-timeline-b", "targets"] if name in FIGURES]
+
+
+use rule tabulate_metrics as tabulate_section_5_2 with:
+    input:
+        row_files("sim", SECTION_WORKLOADS),
+        expand(BOUNDS, workload=SECTION_WORKLOADS),
+    output:
+        csv="results/section_5_2/metrics.csv",
+        md="results/section_5_2/metrics.md",
+        json="results/section_5_2/metrics.json",
+    log:
+        "logs/tabulate_section_5_2.log",
+    benchmark:
+        "benchmarks/dag/tabulate_section_5_2.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        rows_root=ROWS_ROOT.format(backend="sim"),
+        bounds_root="results/bounds",
+        workloads=SECTION_WORKLOADS,
+        policies=CONFIG.policies,
+        resamples=CONFIG.bootstrap.resamples,
+        bootstrap_seed=CONFIG.bootstrap.seed,
+        folder=subpath(output.csv, parent=True),
+
+
+use rule answer_claims as answer_section_5_2 with:
+    input:
+        rows=row_files("sim", SECTION_WORKLOADS),
+        exact=rules.check_exact.output,
+        claims=CLAIMS_FILE,
+    output:
+        csv="results/section_5_2/claims.csv",
+        md="results/section_5_2/claims.md",
+        json="results/section_5_2/claims.json",
+    log:
+        "logs/answer_section_5_2.log",
+    benchmark:
+        "benchmarks/dag/answer_section_5_2.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        rows_root=ROWS_ROOT.format(backend="sim"),
+        workloads=SECTION_WORKLOADS,
+        policies=CONFIG.policies,
+        also=[],
+        seeds=len(CONFIG.seeds),
+        resamples=CONFIG.bootstrap.resamples,
+        bootstrap_seed=CONFIG.bootstrap.seed,
+        about=f"--about {' '.join(SETS['dynamic'])}",
+        folder=subpath(output.csv, parent=True),
+
+
+rule section_5_2:
+    input:
+        rules.tabulate_section_5_2.output,
+        rules.answer_section_5_2.output,
+        expand("figures/{name}.{kind}", name=SECTION_FIGURES, kind=["pdf", "svg"]),
+        claims=rules.answer_section_5_2.output.json,
+    log:
+        "logs/section_5_2.log",
+    conda:
+        "../../envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} 2>&1 | tee {log:q}'
