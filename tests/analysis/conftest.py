@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,24 @@ SPEED = {"fcfs": 5.0, "lpm": 1.0, "ragcache": 0.8, "fairway": 0.9}
 
 
 def write_result(
-    root: Path, workload: str, policy: str, *, seeds: int = 5, requests_per_s: float = 2.0, **changes: Any
+    root: Path,
+    workload: str,
+    policy: str,
+    *,
+    seeds: int = 5,
+    requests_per_s: float = 2.0,
+    of_runs: Mapping[str, list[Any]] | None = None,
+    **changes: Any,
 ) -> Path:
-    """Write one result's rows below ``root``; ``changes`` replace columns of the request rows by constants."""
+    """Write one result's rows below ``root``.
+
+    ``changes`` replace columns of the request rows by constants, ``of_runs`` whole columns of the runs.
+    """
     folder = root / workload / policy
     tables = [_seed_rows(workload, seed, requests_per_s, SPEED.get(policy, 2.0)) for seed in range(1, seeds + 1)]
     names = {"workload": workload, "policy": policy}
     requests, hooks, runs = (_join([table[i] for table in tables], names) for i in range(3))
-    runs["backend"] = ["sim"] * seeds
+    runs |= {"backend": ["sim"] * seeds, **(of_runs or {})}
     requests |= {name: [value] * len(requests["seed"]) for name, value in changes.items()}
     rows.write_rows(folder, requests, hooks, runs)
     return folder

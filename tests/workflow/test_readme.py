@@ -1,5 +1,6 @@
 """The README keeps its word: its worked example runs, its table is that of the claims, its commands exist."""
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -9,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from fairway.analysis.readme import BEGIN, END, with_table
+from fairway.analysis.readme import markers, replace_between
+from fairway.analysis.reference import CLAIMS_MARK, readme_with, write_reference
 from fairway.errors import InputError
 
+BEGIN, END = markers(CLAIMS_MARK)
 Script = Callable[..., subprocess.CompletedProcess[str]]
 TRACE = """\
 {"timestamp": 0, "input_length": 2048, "output_length": 1, "hash_ids": [1, 2, 3, 4]}
@@ -52,6 +55,25 @@ def test_the_table_has_every_claim(readme: str, root: Path) -> None:
     assert re.findall(r"\(`([a-z0-9-]+)`\)", table) == [claim["id"] for claim in claims]
 
 
+def test_its_generated_parts_equal_the_committed_reference(readme: str, root: Path) -> None:
+    named = re.findall(r"docs/reference/([a-z0-9-]+)/claims\.md", readme)
+    assert len(named) == 1, "the README shows one reference run"
+    file = root / "docs/reference" / named[0] / "reference.json"
+    reference = json.loads(file.read_text(encoding="utf-8"))
+    assert readme_with(readme, reference, root / "README.md") == readme
+    assert reference["origin"]["date"] in readme
+    assert reference["origin"]["commit"][:12] in readme
+
+
+def test_every_committed_page_is_rendered_from_its_reference(root: Path, tmp_path: Path) -> None:
+    files = sorted((root / "docs/reference").glob("*/reference.json"))
+    assert files
+    for file in files:
+        write_reference(tmp_path / file.parent.name, json.loads(file.read_text(encoding="utf-8")))
+        rendered = {page.name: page.read_bytes() for page in (tmp_path / file.parent.name).iterdir()}
+        assert rendered == {page.name: page.read_bytes() for page in file.parent.iterdir()}
+
+
 def test_the_first_screen_names_the_two_commands(readme: str) -> None:
     first_screen = "\n".join(readme.splitlines()[:25])
     assert "make reproduce" in first_screen
@@ -66,10 +88,10 @@ def test_every_file_that_it_names_exists(readme: str, root: Path) -> None:
 
 def test_a_table_takes_the_old_one_s_place() -> None:
     text = f"a\n{BEGIN}old\n{END}b\n"
-    assert with_table(text, "new\n", Path("README.md")) == f"a\n{BEGIN}new\n{END}b\n"
+    assert replace_between(text, CLAIMS_MARK, "new\n", Path("README.md")) == f"a\n{BEGIN}new\n{END}b\n"
 
 
 @pytest.mark.parametrize("text", ["", BEGIN, END + BEGIN, (BEGIN + END) * 2])
 def test_a_readme_without_one_place_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="no place for the claims table"):
-        with_table(text, "new", Path("README.md"))
+        replace_between(text, CLAIMS_MARK, "new", Path("README.md"))
