@@ -70,6 +70,17 @@ def test_rows_say_what_the_replay_said(files, tmp_path):
     assert first["computed_tokens"] + first["hit_tokens"] == first["prompt_tokens"]
 
 
+def test_a_variant_has_its_own_name_and_a_window_and_unknown_reuse_are_kept(tmp_path):
+    trace = small_trace()
+    parameters = {**trace.header["parameters"], "requests": {"window": 4}}
+    trace = dataclasses.replace(trace, header={**trace.header, "parameters": parameters, "reuse_information": False})
+    write_trace(trace, tmp_path / "1.jsonl")
+    experiment = Experiment("fairway", PROFILE, parameters={"fast_weight": 2}, name="fairway-weight-2")
+    run_experiment(experiment, [tmp_path / "1.jsonl"], tmp_path / "rows")
+    (run,) = pq.read_table(tmp_path / "rows/runs.parquet").to_pylist()
+    assert (run["policy"], run["window"], run["reuse"]) == ("fairway-weight-2", 4, "unknown")
+
+
 def test_a_refused_request_is_a_row_without_times(tmp_path):
     path = tmp_path / "1.jsonl"
     write_trace(small_trace(cache_blocks=30), path)

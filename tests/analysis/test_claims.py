@@ -85,6 +85,15 @@ def test_a_bad_claims_file_is_refused_with_its_line(
     assert caught.value.line == line
 
 
+def test_claims_about_some_workloads_ask_no_others() -> None:
+    file = read_claims(CLAIMS)
+    asked = file.about(file.sets["dynamic"])
+    assert [claim.id for claim in asked.claims] == [
+        *("spike-latency", "spike-absolute", "six-targets", "spike-speedup", "no-cost-median", "adaptive-shift")
+    ]
+    assert [claim.id for claim in file.about(["sec-flood"]).claims] == ["flood", "flood-delayed-not-starved"]
+
+
 def test_two_claims_with_one_name_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path)
     claim = SMALL.split("claims:\n")[1]

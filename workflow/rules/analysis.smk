@@ -78,9 +78,9 @@ rule plot_spike_timeline:
         "../../envs/analysis.yaml"
     params:
         code=ANALYSIS_CODE,
-        rows_root=subpath(input[0], ancestor=3),
+        rows_root=ROWS_ROOT.format(backend="sim"),
         workload=SPIKE_WORKLOAD,
-        policies=FIGURE_POLICIES,
+        policies=figure_policies(SPIKE_WORKLOAD),
     shell:
         'python "$SCRIPTS"/plot_spike_timeline.py --rows-root {params.rows_root:q}'
         " --workload {params.workload} --policies {params.policies:q}"
@@ -101,9 +101,9 @@ rule plot_flood:
         "../../envs/analysis.yaml"
     params:
         code=ANALYSIS_CODE,
-        rows_root=subpath(input[0], ancestor=3),
+        rows_root=ROWS_ROOT.format(backend="sim"),
         workload=FLOOD_WORKLOAD,
-        policies=FIGURE_POLICIES,
+        policies=figure_policies(FLOOD_WORKLOAD),
     shell:
         'python "$SCRIPTS"/plot_flood.py --rows-root {params.rows_root:q}'
         " --workload {params.workload} --policies {params.policies:q}"

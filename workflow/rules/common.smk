@@ -157,12 +157,19 @@ def other_groups():
 SPIKE_WORKLOAD = "sec-dynamic-a"
 FLOOD_WORKLOAD = "sec-flood"
 # More lines than these make a figure unreadable; a policy added to the configuration leaves the figures alone.
-FIGURE_POLICIES = [name for name in ["fcfs", "lpm", "ragcache", "fairway"] if name in CONFIG.policies]
+FIGURE_POLICIES = ["fcfs", "lpm", "ragcache", "fairway"]
+
+
+def figure_policies(workload):
+    """Give the policies that a figure of one workload draws."""
+    run = CONFIG.policies_for(workload) if workload in CONFIG.workloads else []
+    return [name for name in FIGURE_POLICIES if name in run]
 
 
 def figure_rows(workload):
     """Give the rows that a figure of one workload draws."""
-    return expand(f"{ROWS}/{{part}}", backend="sim", workload=workload, policy=FIGURE_POLICIES, part=PARTS)
+    policies = figure_policies(workload)
+    return expand(f"{ROWS}/{{part}}", backend="sim", workload=workload, policy=policies, part=PARTS)
 
 
 def vllm_tables():

@@ -164,7 +164,7 @@ use rule plot_spike_timeline as plot_spike_timeline_b with:
         code=ANALYSIS_CODE,
         rows_root=ROWS_ROOT.format(backend="sim"),
         workload="sec-dynamic-b",
-        policies=FIGURE_POLICIES,
+        policies=figure_policies("sec-dynamic-b"),
 
 
 use rule plot_flood as plot_flood_long with:
@@ -181,7 +181,7 @@ use rule plot_flood as plot_flood_long with:
         code=ANALYSIS_CODE,
         rows_root=ROWS_ROOT.format(backend="sim"),
         workload="sec-flood-long",
-        policies=FIGURE_POLICIES,
+        policies=figure_policies("sec-flood-long"),
 
 
 def figures():
@@ -192,7 +192,7 @@ def figures():
         FLOOD_WORKLOAD: "flood",
         "sec-flood-long": "flood-long",
     }
-    drawn = [name for workload, name in by_workload.items() if workload in CONFIG.workloads and FIGURE_POLICIES]
+    drawn = [name for workload, name in by_workload.items() if figure_policies(workload)]
     drawn += [name for name in STUDIES if can_be_shown(name)]
     if study_rows([SPIKE_WORKLOAD], ["fairway"]):
         drawn.append("order-shift")
