@@ -30,7 +30,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-all vllm-env parity-full bench lock clean
+.PHONY: help reproduce reference test test-all vllm-env parity-full bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -54,6 +54,11 @@ vllm-env: $(VLLM_STAMP) ## Set up .venv-vllm: vLLM 0.32.0 for CPUs, without a mo
 parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's scheduler; the summary goes to docs/parity.md.
 	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)"
+
+reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_reference.py --summary results/tables/summary.json \
+		--config "$(CONFIG)" --references docs/reference --readme README.md --date "$$(date -u +%F)" \
+		--commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)"
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
 	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -139,6 +140,78 @@ def test_outputs_are_the_same_bytes_everywhere(rows_root: Path, tmp_path: Path) 
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     for name, text in contents(tmp_path / "one").items():
         assert str(tmp_path).encode() not in text, name
+
+
+STUDIES = {
+    "plot_scenarios": (),
+    "plot_plane": (),
+    "plot_targets": (),
+    "plot_ablations": (),
+    "plot_spread": (),
+    "plot_sensitivity": (),
+    "plot_regimes": ("--places",),
+    "plot_order_shift": (),
+    "tabulate_comparison": (),
+    "tabulate_sensitivity": (),
+    "tabulate_regimes": ("--places",),
+}
+
+
+def study(script: str, root: Path, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run one script of several workloads; Fairway's own copies stand in for variants, a workload for the sweep."""
+    if script == "plot_order_shift":
+        asked: tuple[object, ...] = ("--workload", "sec-dynamic-a")
+    else:
+        policies = (
+            ("fcfs", "fairway", "fairway-weight-2") if "sensitivity" not in script else ("fairway", "fairway-weight-2")
+        )
+        asked = ("--workloads", "sec-dynamic-a", "--policies", *policies, "--lacking-policies", "peek")
+    if script not in ("plot_order_shift", "plot_spread"):
+        asked += ("--claims", REPOSITORY / "paper" / "claims.yaml", "--resamples", 50)
+    if "--places" in STUDIES[script]:
+        asked += ("--places", root.parent)
+    pictures = ("--out-pdf", out / f"{script}.pdf", "--out-svg", out / f"{script}.svg")
+    written = pictures if script.startswith("plot") else ("--out-dir", out)
+    return call(script, "--rows-root", root, *asked, *written, **environment)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", STUDIES)
+def test_studies_are_the_same_bytes_everywhere(
+    script: str, rows_root: Path, tmp_path: Path, write: Callable[..., Path]
+) -> None:
+    write(rows_root, "sec-dynamic-a", "fairway-weight-2")
+    other = Path(shutil.copytree(rows_root, tmp_path / "another place" / "rows"))
+    places = ((rows_root, tmp_path / "one", {}), (other, tmp_path / "two", {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}))
+    for root, out, environment in places:
+        (root.parent / "sec-dynamic-a.json").write_text(
+            '{"spread": 9, "load": 1.5, "hot_share": 0.5}', encoding="utf-8"
+        )
+        found = study(script, root, out, **environment)
+        assert found.returncode == 0, found.stderr
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert len(contents(tmp_path / "one")) == (2 if script.startswith("plot") else 3)
+
+
+def test_a_reference_is_published_into_a_readme(rows_root: Path, tmp_path: Path) -> None:
+    assert answer(rows_root, tmp_path / "tables").returncode == 0
+    parts = tmp_path / "tables" / "claims.json"
+    assert call("summarise", "--parts", parts, "--out", tmp_path / "summary.json").returncode == 0
+    readme = tmp_path / "README.md"
+    readme.write_text((REPOSITORY / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
+    options = ("--summary", tmp_path / "summary.json", "--config", REPOSITORY / "config" / "quick.yaml")
+    origin = ("--date", "2026-02-03", "--commit", "c0ffee00c0ffee00")
+    places = ("--references", tmp_path / "reference", "--readme", readme)
+    published = call("publish_reference", *options, *origin, *places)
+    assert published.returncode == 0, published.stderr
+    assert "on 2026-02-03 at commit c0ffee00c0ff" in readme.read_text(encoding="utf-8")
+    folder = tmp_path / "reference" / "quick"
+    assert sorted(path.name for path in folder.iterdir()) == ["claims.md", "reference.json"]
+    readme.write_text("no markers", encoding="utf-8")
+    shutil.rmtree(folder)
+    refused = call("publish_reference", *options, *origin, *places)
+    assert refused.returncode == 2
+    assert not folder.exists(), "nothing half-written"
 
 
 @pytest.mark.parametrize(
