@@ -69,6 +69,17 @@ def test_rows_say_what_the_replay_said(files, tmp_path):
     assert first["computed_tokens"] + first["hit_tokens"] == first["prompt_tokens"]
 
 
+def test_rows_of_another_eviction_bear_its_name(files, tmp_path):
+    evicted = {}
+    for eviction in ("lru", "pgdsf"):
+        experiment = Experiment("ragcache", PROFILE, eviction=eviction, cache_blocks=80)
+        run_experiment(experiment, files, tmp_path / eviction)
+        runs = pq.read_table(tmp_path / eviction / "runs.parquet").to_pylist()
+        evicted[runs[0]["policy"]] = [run["evicted_blocks"] for run in runs]
+    assert list(evicted) == ["ragcache", "ragcache+pgdsf"]
+    assert evicted["ragcache"] != evicted["ragcache+pgdsf"]
+
+
 def test_a_refused_request_is_a_row_without_times(tmp_path):
     path = tmp_path / "1.jsonl"
     write_trace(small_trace(cache_blocks=30), path)
@@ -97,7 +108,9 @@ def test_nothing_is_written_if_the_second_trace_is_broken(files, tmp_path):
     assert not (tmp_path / "rows").exists()
 
 
-@pytest.mark.parametrize("experiment", [{"policy": "nobody"}, {"policy": "fcfs", "backend": "gpu"}])
+@pytest.mark.parametrize(
+    "experiment", [{"policy": "nobody"}, {"policy": "fcfs", "backend": "gpu"}, {"policy": "fcfs", "eviction": "fifo"}]
+)
 def test_unknown_names_are_refused_before_anything_runs(experiment):
     with pytest.raises(InputError, match="unknown"):
         Experiment(profile=PROFILE, **experiment)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairway.engine import Limits
+from fairway.engine import Limits, refuse_unknown_eviction
 from fairway.errors import InputError
 from fairway.files import sha256
 from fairway.policies import make_policy
@@ -41,7 +41,14 @@ class Experiment:
             raise InputError(
                 f"unknown backend {self.backend!r}", remedy=f"choose from {', '.join(EVIDENCE_OF_BACKEND)}"
             )
-        make_policy(self.policy, **self.parameters)  # an unknown one is refused before anything runs
+        # Unknown names are refused before anything runs.
+        make_policy(self.policy, **self.parameters)
+        refuse_unknown_eviction(self.eviction)
+
+    @property
+    def label(self) -> str:
+        """Name of the result: the policy's, and the cache's eviction where that is not vLLM's."""
+        return self.policy if self.eviction == "lru" else f"{self.policy}+{self.eviction}"
 
     def limits_for(self, trace: Trace, file: Path) -> Limits:
         """Return the engine's sizes for one trace."""
@@ -56,7 +63,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
 
     Returns one message a refused request.
     """
-    progress = Progress(experiment.policy)
+    progress = Progress(experiment.label)
     tables: list[tuple[Columns, Columns, Columns]] = []
     refusals = []
     for index, file in enumerate(files):
@@ -73,7 +80,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         )
         labels = Labels.of(
             trace,
-            policy=experiment.policy,
+            policy=experiment.label,
             profile=experiment.profile,
             backend=experiment.backend,
             evidence=EVIDENCE_OF_BACKEND[experiment.backend],

@@ -1,6 +1,6 @@
 """The readable engine: one instance, one step at a time, without a clock."""
 
-from fairway.engine.limits import EVICTIONS, Limits
+from fairway.engine.limits import EVICTIONS, Limits, refuse_unknown_eviction
 from fairway.engine.protocol import Engine, EngineFactory
 from fairway.engine.refusals import UnservableError, refuse_position, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
@@ -22,6 +22,7 @@ __all__ = [
     "WaitingQueue",
     "generated_block_id",
     "refuse_position",
+    "refuse_unknown_eviction",
     "refuse_unservable",
     "refuse_unsupported",
 ]
