@@ -23,13 +23,16 @@ KNOWS: dict[str, set[str]] = {
     "analysis": {"rows"},
     "engine": {"policies", "cache"},
     "exact": {"policies"},
+    "vllm": {"engine", "cache", "policies"},
     "replay": {"engine", "traces", "profile", "policies"},
     "recording": {"replay", "rows", "traces", "profile", "policies"},
     "calibration": {"replay", "engine", "traces", "profile", "policies"},
-    "experiment": {"recording", "replay", "engine", "rows", "traces", "profile", "policies"},
+    "parity": {"vllm", "replay", "engine", "traces", "profile", "policies"},
+    "experiment": {"vllm", "recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "configuration": {"policies", "profile"},
 }
 CONTRACT = {"Capability", "Column", "Policy", "QueueView"}  # what an engine may know of the policies
+BLIND = {"engine", "replay", "cache", "vllm"}  # rooms that know no policy by name
 CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces"]
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
@@ -85,7 +88,9 @@ def test_no_circles() -> None:
     graphlib.TopologicalSorter(graph).prepare()
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if room(module) in {"engine", "replay", "cache"}])
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if room(module) in {"engine", "replay", "cache", "vllm"}]
+)
 def test_the_engine_knows_no_policy_by_name(module: str) -> None:
     tree = MODULES[module]
     assert {name for source, name in imports(tree) if source.startswith("fairway.policies")} <= CONTRACT

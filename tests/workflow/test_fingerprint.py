@@ -54,8 +54,16 @@ def test_a_change_reaches_the_stages_that_rest_on_it(prints, package: Path, file
 
 def test_two_policies_of_different_files_have_different_fingerprints(prints, root: Path) -> None:
     package = root / "src/fairway"
-    assert prints.policy_fingerprint(package, "lpm") != prints.policy_fingerprint(package, "srpt")
-    assert prints.policy_fingerprint(package, "klpm-4") == prints.policy_fingerprint(package, "klpm-8")
+    assert prints.policy_fingerprint(package, "lpm", "sim") != prints.policy_fingerprint(package, "srpt", "sim")
+    assert prints.policy_fingerprint(package, "klpm-4", "sim") == prints.policy_fingerprint(package, "klpm-8", "sim")
+
+
+def test_what_drives_vllm_counts_for_its_backend_alone(prints, package: Path) -> None:
+    before = [prints.policy_fingerprint(package, "lpm", backend) for backend in ("sim", "vllm-virtual")]
+    with (package / "vllm/engine.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    after = [prints.policy_fingerprint(package, "lpm", backend) for backend in ("sim", "vllm-virtual")]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
 
 
 def test_a_folder_s_place_does_not_count(prints, package: Path, root: Path) -> None:

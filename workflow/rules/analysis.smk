@@ -149,8 +149,8 @@ rule backends_agree:
         "../../envs/analysis.yaml"
     params:
         code=ANALYSIS_CODE,
-        sim_root=ROWS_ROOT.format(backend="sim"),
-        vllm_root=ROWS_ROOT.format(backend="vllm-virtual"),
+        sim_root=subpath(input[0], ancestor=3),
+        vllm_root=subpath(input[-1], ancestor=3),
         workloads=CONFIG.workloads,
         policies=CONFIG.policies,
     shell:

@@ -54,8 +54,7 @@ CORPUS = "data/corpus/sec.json"
 CALIBRATION = "results/calibration/{workload}/{seed}.json"
 TRACE = "data/traces/{workload}/{seed}.jsonl"
 TRACE_HEADER = "data/traces/{workload}/{seed}.header.json"
-ROWS_ROOT = "results/rows/{backend}"
-ROWS = f"{ROWS_ROOT}/{{workload}}/{{policy}}"
+ROWS = "results/rows/{backend}/{workload}/{policy}"
 PARTS = ["requests.parquet", "hooks.parquet", "runs.parquet", "seal.json"]
 
 # A parameter of each rule: changed code makes what rests on it anew, a new policy's file nobody else's results.

@@ -102,6 +102,8 @@ def check_version() -> None:
         version = str(importlib.import_module("vllm").__version__)
     except ModuleNotFoundError as error:
         raise InputError(f"vLLM is not installed for this Python ({error.name} is missing)", remedy=_REMEDY) from error
+    except Exception as error:  # an import of vLLM beside other versions of its dependencies may raise anything
+        raise InputError(f"vLLM cannot be imported: {error}", remedy=_REMEDY) from error
     found = list(differences())
     if version in TESTED_VERSIONS and not found:
         return
@@ -118,8 +120,11 @@ def differences() -> Iterator[str]:
     for needed in NEEDED:
         try:
             found = _find(needed)
-        except (ImportError, AttributeError):
+        except AttributeError:
             yield f"{needed.module} has no {needed.name}"
+            continue
+        except Exception as error:  # as above
+            yield f"{needed.module} cannot be imported ({error})"
             continue
         missing = [name for name in needed.parameters if name not in _parameters(found)]
         if missing:
@@ -130,6 +135,8 @@ def _find(needed: Needed) -> Any:
     found = importlib.import_module(needed.module)
     for part in needed.name.split("."):
         found = getattr(found, part)
+    if getattr(found, "__isabstractmethod__", False):
+        raise AttributeError(f"{needed.name} is only declared")
     return found
 
 
