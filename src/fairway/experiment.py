@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from fairway.traces import Trace, read_trace
 from fairway.vllm import load_engine
 
 EVIDENCE_OF_BACKEND = {"sim": "simulated", "vllm-virtual": "simulated"}
+_ENGINE_OF_BACKEND: dict[str, Callable[[], EngineFactory]] = {"sim": lambda: Scheduler, "vllm-virtual": load_engine}
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
 
     Returns one message a refused request.
     """
-    engine = _engine(experiment.backend)
+    engine = _ENGINE_OF_BACKEND[experiment.backend]()
     progress = Progress(experiment.policy)
     tables: list[tuple[Columns, Columns, Columns]] = []
     refusals = []
@@ -91,10 +92,6 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         refusals += [f"{file}: {message}" for message in result.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
     return refusals
-
-
-def _engine(backend: str) -> EngineFactory:
-    return load_engine() if backend == "vllm-virtual" else Scheduler
 
 
 def _report(progress: Progress, traces_done: int, traces: int, requests_done: int, requests: int) -> None:
