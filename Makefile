@@ -22,6 +22,9 @@ NOT_IN_VLLM_LOCK := torch torchaudio torchcodec torchvision triton
 # Where .venv-vllm is missing, its tests are reported as skipped.
 VLLM_TESTS = $(if $(wildcard $(VLLM_STAMP)),$(VLLM_PYTHON),$(VENV_PYTHON)) -m pytest tests/vllm
 
+REFUSE_OLD_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo 'error: Python 3.11 or newer is needed. Remedy: make PYTHON=/path/to/python3.11 ...' >&2; exit 2; }
+
 # Scripts run by hand find the package through a .pth file, as an editable install would leave.
 define LINK_SOURCES
 import pathlib, sysconfig
@@ -67,11 +70,10 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 
 clean: ## Remove what the workflow and the tools made, except the environments.
 	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.pdf figures/*.svg .snakemake
-	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
+	rm -rf .vllm-cache .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 
 $(RUN_STAMP): requirements/run.lock
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo 'error: Python 3.11 or newer is needed. Remedy: make PYTHON=/path/to/python3.11 ...' >&2; exit 2; }
+	@$(REFUSE_OLD_PYTHON)
 	@echo "Setting up .venv from $< (once, a minute or two)"
 	$(PYTHON) -m venv --clear .venv
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
@@ -84,9 +86,8 @@ $(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
 	@touch $@
 
 $(VLLM_STAMP): requirements/vllm.lock requirements/vllm-torch.lock
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo 'error: Python 3.11 or newer is needed. Remedy: make PYTHON=/path/to/python3.11 ...' >&2; exit 2; }
-	@echo "Setting up .venv-vllm from $^ (once, two minutes, 2 GB)"
+	@$(REFUSE_OLD_PYTHON)
+	@echo "Setting up .venv-vllm from $^ (once, two minutes, 2.6 GB)"
 	$(PYTHON) -m venv --clear .venv-vllm
 	@$(VLLM_INSTALL) -r requirements/vllm-torch.lock 2>/dev/null || \
 		$(VLLM_INSTALL) --index-url "$(TORCH_INDEX)" -r requirements/vllm-torch.lock || \
@@ -94,5 +95,5 @@ $(VLLM_STAMP): requirements/vllm.lock requirements/vllm-torch.lock
 			'requirements/vllm-torch.lock for this Python and machine (Linux x86-64 is needed). Remedy: make vllm-env' \
 			'TORCH_INDEX=<an index that has it>.' >&2; exit 2; }
 	$(VLLM_INSTALL) -r requirements/vllm.lock
-	$(VLLM_PYTHON) -c "$$LINK_SOURCES"
+	@$(VLLM_PYTHON) -c "$$LINK_SOURCES"
 	@touch $@

@@ -33,7 +33,7 @@ KNOWS: dict[str, set[str]] = {
 }
 CONTRACT = {"Capability", "Column", "Policy", "QueueView"}  # what an engine may know of the policies
 BLIND = {"engine", "replay", "cache", "vllm"}  # rooms that know no policy by name
-CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces"]
+CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces", "vllm"]
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 FILES = sorted((SOURCES / "fairway").rglob("*.py"))
