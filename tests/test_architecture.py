@@ -33,6 +33,7 @@ KNOWS: dict[str, set[str]] = {
 }
 CONTRACT = {"Capability", "Column", "Policy", "QueueView"}  # what an engine may know of the policies
 BLIND = {"engine", "replay", "cache", "vllm"}  # rooms that know no policy by name
+OF_VLLM = {"vllm", "torch"}
 CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces", "vllm"]
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
@@ -62,6 +63,10 @@ def imported_modules(tree: ast.Module) -> set[str]:
     for module, name in imports(tree):
         wanted.add(f"{module}.{name}" if f"{module}.{name}" in MODULES else module)
     return {module for module in wanted if module.startswith("fairway.")}
+
+
+def top(module: str) -> str:
+    return module.split(".")[0]
 
 
 def room(module: str) -> str:
@@ -96,6 +101,11 @@ def test_the_engine_knows_no_policy_by_name(module: str) -> None:
     assert {name for source, name in imports(tree) if source.startswith("fairway.policies")} <= CONTRACT
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     assert texts & set(policy_names()) == set()
+
+
+def test_only_its_own_room_imports_vllm() -> None:
+    users = {room(name) for name, tree in MODULES.items() for module, _ in imports(tree) if top(module) in OF_VLLM}
+    assert users == {"vllm"}
 
 
 @pytest.mark.parametrize("package", CORE)

@@ -99,7 +99,7 @@ def load_engine() -> EngineFactory:
 def check_version() -> None:
     """Raise one `InputError` that says which version is installed and which class or call differs."""
     try:
-        version = str(importlib.import_module("vllm").__version__)
+        version = installed_version()
     except ModuleNotFoundError as error:
         raise InputError(f"vLLM is not installed for this Python ({error.name} is missing)", remedy=_REMEDY) from error
     except Exception as error:  # an import of vLLM beside other versions of its dependencies may raise anything
@@ -113,6 +113,11 @@ def check_version() -> None:
         remedy=f"{_REMEDY}. To move on to this one, mend what differs, run `make parity-full` and add the version to "
         "TESTED_VERSIONS in fairway/vllm/versions.py",
     )
+
+
+def installed_version() -> str:
+    """Return the version of the vLLM of this Python."""
+    return str(importlib.import_module("vllm").__version__)
 
 
 def differences() -> Iterator[str]:
