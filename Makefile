@@ -33,16 +33,20 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-all vllm-env parity-full bench lock clean
+.PHONY: help reproduce check-cores test test-all vllm-env parity-full bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
 
-reproduce: $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
+reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
 	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
 	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
 	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
 	@echo "Figures: figures/*.{pdf,svg}. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+
+check-cores: # `snakemake --cores 0` would wait for ever
+	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; *) \
+		echo 'error: CORES=$(CORES) is no number of cores. Remedy: give 1 to 999, or all.' >&2; exit 2;; esac
 
 test: $(DEV_STAMP) ## Run the tests and the linters, without the slow tests.
 	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup -m "not slow" --ignore tests/vllm

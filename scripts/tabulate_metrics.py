@@ -8,7 +8,7 @@ from pathlib import Path
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.metrics_table import metrics_rows, write_metrics
 from fairway.analysis.results import read_result
-from fairway.command import run
+from fairway.command import not_negative, positive, run
 
 
 def parse() -> argparse.Namespace:
@@ -23,9 +23,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workloads", nargs="+", required=True, help="workloads to tabulate")
     parser.add_argument("--policies", nargs="+", required=True, help="policies to tabulate")
     parser.add_argument(
-        "--resamples", type=int, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
+        "--resamples", type=positive, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
     )
-    parser.add_argument("--bootstrap-seed", type=int, default=1, help="seed of the bootstrap (default: %(default)s)")
+    parser.add_argument(
+        "--bootstrap-seed", type=not_negative, default=1, help="seed of the bootstrap (default: %(default)s)"
+    )
     parser.add_argument("--out-dir", type=Path, required=True, help="folder for the three tables")
     return parser.parse_args()
 

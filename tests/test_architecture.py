@@ -31,7 +31,7 @@ KNOWS: dict[str, set[str]] = {
     "experiment": {"vllm", "recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "configuration": {"policies", "profile"},
 }
-CONTRACT = {"Capability", "Column", "Policy", "QueueView"}  # what an engine may know of the policies
+CONTRACT = {"Capability", "Column", "Policy", "QueueView", "checked_order"}  # what an engine may know of the policies
 BLIND = {"engine", "replay", "cache", "vllm"}  # rooms that know no policy by name
 OF_VLLM = {"vllm", "torch"}
 CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces", "vllm"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,9 @@ class Experiment:
 
     def limits_for(self, trace: Trace, file: Path) -> Limits:
         """Return the engine's sizes for one trace."""
-        cache_blocks = self.cache_blocks or trace.header.get("parameters", {}).get("cache_blocks")
+        cache_blocks = self.cache_blocks
+        if cache_blocks is None:
+            cache_blocks = trace.header.get("parameters", {}).get("cache_blocks")
         if cache_blocks is None:
             raise InputError("has no header that names cache_blocks", file=file, remedy="give --cache-blocks")
         return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens)
@@ -61,8 +63,20 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
     progress = Progress(experiment.policy)
     tables: list[tuple[Columns, Columns, Columns]] = []
     refusals = []
+    seen: dict[int, Labels] = {}
     for index, file in enumerate(files):
         trace = read_trace(file)
+        labels = Labels.of(
+            trace,
+            policy=experiment.policy,
+            profile=experiment.profile,
+            backend=experiment.backend,
+            evidence=EVIDENCE_OF_BACKEND[experiment.backend],
+            trace_sha256=sha256(file),
+            place=index,
+        )
+        _refuse_mixed(labels, seen, file)
+        seen[labels.seed] = labels
         hooks = HookRecorder()
         limits = experiment.limits_for(trace, file)
         result = replay(
@@ -74,14 +88,6 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
             observe_hook=hooks,
             progress=partial(_report, progress, index, len(files)),
         )
-        labels = Labels.of(
-            trace,
-            policy=experiment.policy,
-            profile=experiment.profile,
-            backend=experiment.backend,
-            evidence=EVIDENCE_OF_BACKEND[experiment.backend],
-            trace_sha256=sha256(file),
-        )
         tables.append(
             (
                 request_columns(trace, result, labels),
@@ -92,6 +98,19 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         refusals += [f"{file}: {message}" for message in result.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
     return refusals
+
+
+def _refuse_mixed(labels: Labels, seen: Mapping[int, Labels], file: Path) -> None:
+    """Refuse a trace that is not another seed of the same workload: its rows could not be told apart."""
+    if labels.seed in seen:
+        raise InputError(f"has seed {labels.seed}, as another of the traces", file=file, remedy="give each seed once")
+    other = next(iter(seen.values()), labels)
+    if labels.workload != other.workload:
+        raise InputError(
+            f"is of workload {labels.workload!r}, another trace of {other.workload!r}",
+            file=file,
+            remedy="replay one workload at a time",
+        )
 
 
 def _report(progress: Progress, traces_done: int, traces: int, requests_done: int, requests: int) -> None:

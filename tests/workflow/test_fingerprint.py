@@ -58,6 +58,15 @@ def test_two_policies_of_different_files_have_different_fingerprints(prints, roo
     assert prints.policy_fingerprint(package, "klpm-4", "sim") == prints.policy_fingerprint(package, "klpm-8", "sim")
 
 
+def test_a_policy_s_fingerprint_holds_the_policies_it_builds_on(prints, package: Path) -> None:
+    names = {"klpm-4": True, "lpm": False, "srpt": False}  # k-LPM takes its best from LPM's file
+    before = {name: prints.policy_fingerprint(package, name, "sim") for name in names}
+    with (package / "policies/lpm.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    after = {name: prints.policy_fingerprint(package, name, "sim") for name in names}
+    assert {name: before[name] != after[name] for name in names} == names
+
+
 def test_what_drives_vllm_counts_for_its_backend_alone(prints, package: Path) -> None:
     before = [prints.policy_fingerprint(package, "lpm", backend) for backend in ("sim", "vllm-virtual")]
     with (package / "vllm/engine.py").open("a", encoding="utf-8") as file:

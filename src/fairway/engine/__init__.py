@@ -2,7 +2,7 @@
 
 from fairway.engine.limits import Limits
 from fairway.engine.protocol import Engine, EngineFactory
-from fairway.engine.refusals import UnservableError, refuse_position, refuse_unservable, refuse_unsupported
+from fairway.engine.refusals import UnservableError, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.scheduler import Chunk, HookObserver, Scheduler, Step
 from fairway.engine.waiting_queue import WaitingQueue
@@ -19,7 +19,6 @@ __all__ = [
     "UnservableError",
     "WaitingQueue",
     "generated_block_id",
-    "refuse_position",
     "refuse_unservable",
     "refuse_unsupported",
 ]

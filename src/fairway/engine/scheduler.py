@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 
 from fairway.cache import BlockPool, moved_frontier
 from fairway.engine.limits import Limits
-from fairway.engine.refusals import refuse_position, refuse_unservable, refuse_unsupported
+from fairway.engine.refusals import refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.waiting_queue import WaitingQueue
-from fairway.policies import Capability, Column, Policy, QueueView
+from fairway.policies import Capability, Column, Policy, QueueView, checked_order
 
 HookObserver = Callable[[int, QueueView, Policy], None]
 
@@ -128,7 +128,7 @@ class Scheduler:
         view = self.waiting.view(step.now_ns)
         if self._observe_hook is not None:
             self._observe_hook(step.index, view, self.policy)
-        return self.policy.order(view)
+        return checked_order(self.policy, view)
 
     def _refresh_hits(self) -> None:
         """Bring every waiting request's hit up to date, at the cost of how far it moved."""
@@ -185,7 +185,6 @@ class Scheduler:
             position = next(order, None)
             if position is None:
                 break
-            refuse_position(self.policy, position, len(self.waiting), admitted)
             request = self.waiting.requests[position]
             hit = self.pool.longest_hit(request.chain, self._hit_limit_blocks(request))
             if not self._fits_whole(request, hit):

@@ -21,12 +21,11 @@ from fairway.engine import (
     Request,
     Step,
     WaitingQueue,
-    refuse_position,
     refuse_unservable,
     refuse_unsupported,
 )
 from fairway.errors import InputError
-from fairway.policies import Capability, Column, Policy
+from fairway.policies import Capability, Column, Policy, checked_order
 from fairway.vllm.build import build_scheduler
 from fairway.vllm.hashes import BlockHashes, output_token_id
 from fairway.vllm.probe import CacheProbe
@@ -152,12 +151,9 @@ class VllmEngine:
         if self._observe_hook is not None:
             self._observe_hook(self._steps - 1, view, self.policy)
         most = min(self.limits.budget_tokens, self.limits.max_num_seqs - len(self.scheduler.running))
-        taken: dict[int, None] = {}
-        for position in islice(self.policy.order(view), most):
-            refuse_position(self.policy, position, len(self.waiting), taken)
-            taken[position] = None
         requests, waiting = self.scheduler.requests, self.waiting.requests
-        return [requests[str(waiting[position].request_id)] for position in taken]
+        chosen = islice(checked_order(self.policy, view), most)
+        return [requests[str(waiting[position].request_id)] for position in chosen]
 
     def _refresh_hits(self) -> None:
         requests = self.scheduler.requests
