@@ -38,6 +38,7 @@ rule all:
         rules.tabulate_metrics.output,
         rules.answer_claims.output,
         figures(),
+        vllm_tables(),
         claims=rules.answer_claims.output.json,
     log:
         "logs/show_claims.log",

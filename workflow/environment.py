@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 
-def use_sources(base: Path) -> None:
+def use_sources(base: Path, in_conda: bool) -> None:
     """Let a rule's `python` be the one that runs Snakemake, `fairway` the one in ``base``/src, $SCRIPTS its scripts.
+
+    $VLLM_PYTHON is the Python that has vLLM: the one of `make vllm-env`, or another that FAIRWAY_VLLM_PYTHON names.
 
     Under --use-conda the activated environment puts its own Python before ours; `fairway` still comes from PYTHONPATH.
     So the package needs no installation in any of the environments.
@@ -17,8 +19,24 @@ def use_sources(base: Path) -> None:
         PATH=_prepended(str(Path(sys.executable).parent), "PATH"),
         PYTHONPATH=_prepended(str(base / "src"), "PYTHONPATH"),
         SCRIPTS=str(base / "scripts"),
+        VLLM_PYTHON="python" if in_conda else _vllm_python(base),
         PYTHONUNBUFFERED="1",  # a job's progress is seen at once, also through `tee`
     )
+
+
+def missing_vllm(base: Path) -> str | None:
+    """Say in one line that there is no Python with vLLM; None if there is one."""
+    python = Path(_vllm_python(base))
+    if python.is_file():
+        return None
+    return (
+        f"backend vllm-virtual needs {os.path.relpath(python)}, which is missing. Remedy: make vllm-env, or name "
+        "another Python that has vLLM in FAIRWAY_VLLM_PYTHON, or run with --use-conda"
+    )
+
+
+def _vllm_python(base: Path) -> str:
+    return os.environ.get("FAIRWAY_VLLM_PYTHON") or str(base / ".venv-vllm/bin/python")
 
 
 def _prepended(folder: str, name: str) -> str:

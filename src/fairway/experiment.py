@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairway.engine import Limits, refuse_unknown_eviction
+from fairway.engine import EngineFactory, Limits, Scheduler, refuse_unknown_eviction
 from fairway.errors import InputError
 from fairway.files import sha256
 from fairway.policies import make_policy
@@ -18,8 +18,10 @@ from fairway.recording import HookRecorder, Labels, concatenated, hook_columns, 
 from fairway.replay import replay
 from fairway.rows import Columns, write_rows
 from fairway.traces import Trace, read_trace
+from fairway.vllm import load_engine
 
-EVIDENCE_OF_BACKEND = {"sim": "simulated"}
+EVIDENCE_OF_BACKEND = {"sim": "simulated", "vllm-virtual": "simulated"}
+_ENGINE_OF_BACKEND: dict[str, Callable[[], EngineFactory]] = {"sim": lambda: Scheduler, "vllm-virtual": load_engine}
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ class Experiment:
 
     def limits_for(self, trace: Trace, file: Path) -> Limits:
         """Return the engine's sizes for one trace."""
-        cache_blocks = self.cache_blocks or trace.header.get("parameters", {}).get("cache_blocks")
+        cache_blocks = self.cache_blocks
+        if cache_blocks is None:
+            cache_blocks = trace.header.get("parameters", {}).get("cache_blocks")
         if cache_blocks is None:
             raise InputError("has no header that names cache_blocks", file=file, remedy="give --cache-blocks")
         return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens, self.eviction)
@@ -63,21 +67,13 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
 
     Returns one message a refused request.
     """
+    engine = _ENGINE_OF_BACKEND[experiment.backend]()
     progress = Progress(experiment.label)
     tables: list[tuple[Columns, Columns, Columns]] = []
     refusals = []
+    seen: dict[int, Labels] = {}
     for index, file in enumerate(files):
         trace = read_trace(file)
-        hooks = HookRecorder()
-        limits = experiment.limits_for(trace, file)
-        result = replay(
-            trace,
-            make_policy(experiment.policy, **experiment.parameters),
-            experiment.profile,
-            limits,
-            observe_hook=hooks,
-            progress=partial(_report, progress, index, len(files)),
-        )
         labels = Labels.of(
             trace,
             policy=experiment.label,
@@ -85,6 +81,20 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
             backend=experiment.backend,
             evidence=EVIDENCE_OF_BACKEND[experiment.backend],
             trace_sha256=sha256(file),
+            place=index,
+        )
+        _refuse_mixed(labels, seen, file)
+        seen[labels.seed] = labels
+        hooks = HookRecorder()
+        limits = experiment.limits_for(trace, file)
+        result = replay(
+            trace,
+            make_policy(experiment.policy, **experiment.parameters),
+            experiment.profile,
+            limits,
+            engine=engine,
+            observe_hook=hooks,
+            progress=partial(_report, progress, index, len(files)),
         )
         tables.append(
             (
@@ -96,6 +106,19 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         refusals += [f"{file}: {message}" for message in result.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
     return refusals
+
+
+def _refuse_mixed(labels: Labels, seen: Mapping[int, Labels], file: Path) -> None:
+    """Refuse a trace that is not another seed of the same workload: its rows could not be told apart."""
+    if labels.seed in seen:
+        raise InputError(f"has seed {labels.seed}, as another of the traces", file=file, remedy="give each seed once")
+    other = next(iter(seen.values()), labels)
+    if labels.workload != other.workload:
+        raise InputError(
+            f"is of workload {labels.workload!r}, another trace of {other.workload!r}",
+            file=file,
+            remedy="replay one workload at a time",
+        )
 
 
 def _report(progress: Progress, traces_done: int, traces: int, requests_done: int, requests: int) -> None:

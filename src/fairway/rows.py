@@ -25,7 +25,8 @@ REMEDY = "delete its folder and run the workflow again, which replays it"
 Columns = Mapping[str, Any]  # one sequence, array or masked array per column, all of one length
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
-_RESULT = [pa.field(name, _NAME, nullable=False) for name in ("backend", "workload", "policy")]
+_RESULT = [pa.field(name, _NAME, nullable=False) for name in ("workload", "policy")]
+_BACKEND = pa.field("backend", _NAME, nullable=False)  # of runs only: backends that decide alike give equal bytes
 
 
 def _integers(*names: str, nullable: bool = False) -> list[pa.Field]:
@@ -84,6 +85,7 @@ RUNS = RowTable(
     "runs",
     pa.schema(
         [
+            _BACKEND,
             *_RESULT,
             *_integers("seed", "cache_blocks", "requests", "refused", "steps", "busy_ns", "end_ns", "evicted_blocks"),
             *_integers("prompt_tokens", "hit_tokens", "computed_tokens", "extrapolated_tokens", "preemptions"),

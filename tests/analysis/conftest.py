@@ -22,8 +22,9 @@ def write_result(
     """Write one result's rows below ``root``; ``changes`` replace columns of the request rows by constants."""
     folder = root / workload / policy
     tables = [_seed_rows(workload, seed, requests_per_s, SPEED.get(policy, 2.0)) for seed in range(1, seeds + 1)]
-    names = {"backend": "sim", "workload": workload, "policy": policy}
+    names = {"workload": workload, "policy": policy}
     requests, hooks, runs = (_join([table[i] for table in tables], names) for i in range(3))
+    runs["backend"] = ["sim"] * seeds
     requests |= {name: [value] * len(requests["seed"]) for name, value in changes.items()}
     rows.write_rows(folder, requests, hooks, runs)
     return folder

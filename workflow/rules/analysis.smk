@@ -3,7 +3,7 @@
 
 rule tabulate_metrics:
     input:
-        TABLE_ROWS,
+        table_rows("sim"),
         BOUND_FILES,
     output:
         csv="results/tables/metrics.csv",
@@ -32,7 +32,7 @@ rule tabulate_metrics:
 
 rule answer_claims:
     input:
-        rows=TABLE_ROWS,
+        rows=table_rows("sim"),
         exact=rules.check_exact.output,
         claims=source("paper/claims.yaml"),
     output:
@@ -106,3 +106,55 @@ rule plot_flood:
         'python "$SCRIPTS"/plot_flood.py --rows-root {params.rows_root:q}'
         " --workload {params.workload} --policies {params.policies:q}"
         " --out-pdf {output.pdf:q} --out-svg {output.svg:q} 2>&1 | tee {log:q}"
+
+
+# The same tables from rows that vLLM's own scheduler decided.
+use rule tabulate_metrics as tabulate_metrics_vllm with:
+    input:
+        table_rows("vllm-virtual"),
+    output:
+        csv="results/tables/vllm-virtual/metrics.csv",
+        md="results/tables/vllm-virtual/metrics.md",
+        json="results/tables/vllm-virtual/metrics.json",
+    log:
+        "logs/tabulate_metrics_vllm.log",
+    benchmark:
+        "benchmarks/dag/tabulate_metrics_vllm.tsv"
+
+
+use rule answer_claims as answer_claims_vllm with:
+    input:
+        rows=table_rows("vllm-virtual"),
+        exact=rules.check_exact.output,
+        claims=source("paper/claims.yaml"),
+    output:
+        csv="results/tables/vllm-virtual/claims.csv",
+        md="results/tables/vllm-virtual/claims.md",
+        json="results/tables/vllm-virtual/claims.json",
+    log:
+        "logs/answer_claims_vllm.log",
+    benchmark:
+        "benchmarks/dag/answer_claims_vllm.tsv"
+
+
+rule backends_agree:
+    input:
+        sim=table_rows("sim"),
+        vllm=table_rows("vllm-virtual"),
+    output:
+        "results/tables/backends_agree.json",
+    log:
+        "logs/backends_agree.log",
+    benchmark:
+        "benchmarks/dag/backends_agree.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        code=ANALYSIS_CODE,
+        sim_root=subpath(input[0], ancestor=3),
+        vllm_root=subpath(input[-1], ancestor=3),
+        workloads=CONFIG.workloads,
+        policies=CONFIG.policies,
+    shell:
+        'python "$SCRIPTS"/compare_backends.py --rows-root {params.sim_root:q} {params.vllm_root:q}'
+        " --workloads {params.workloads:q} --policies {params.policies:q} --out {output:q} 2>&1 | tee {log:q}"

