@@ -8,12 +8,12 @@ TARGET = ROOT / "envs/vllm-cpu.yaml"
 HEAD = """\
 # vLLM's own scheduler under the replay: the conda twin of `make vllm-env`, for Linux x86-64. Made by `make lock`.
 # Versions are those of requirements/vllm-torch.lock and vllm.lock; fairway itself comes from PYTHONPATH.
+# vllm-cpu.post-deploy.sh takes out again what pip adds and the locks leave out.
 channels: [conda-forge, nodefaults]
 dependencies:
   - python=3.11
   - pip=25.3
   - pip:
-      - --no-deps
       - --extra-index-url https://download.pytorch.org/whl/cpu
 """
 

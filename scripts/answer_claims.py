@@ -10,7 +10,7 @@ from fairway.analysis.claims import read_claims
 from fairway.analysis.claims_table import claims_document, is_sound, terminal, write_claims
 from fairway.analysis.inputs import Expected, Group, gather, parse_group
 from fairway.analysis.verdicts import answer_claims
-from fairway.command import run
+from fairway.command import not_negative, positive, run
 
 
 def parse() -> argparse.Namespace:
@@ -27,7 +27,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--policies", nargs="+", required=True, help="policies that should have results on each of them"
     )
-    parser.add_argument("--seeds-expected", type=int, required=True, help="seeds that each result should have")
+    parser.add_argument("--seeds-expected", type=positive, required=True, help="seeds that each result should have")
     parser.add_argument(
         "--also",
         nargs="*",
@@ -39,9 +39,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--exact", type=Path, required=True, help="outcomes of the exact checks (JSON)")
     parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML)")
     parser.add_argument(
-        "--resamples", type=int, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
+        "--resamples", type=positive, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
     )
-    parser.add_argument("--bootstrap-seed", type=int, default=1, help="seed of the bootstrap (default: %(default)s)")
+    parser.add_argument(
+        "--bootstrap-seed", type=not_negative, default=1, help="seed of the bootstrap (default: %(default)s)"
+    )
     parser.add_argument("--out-dir", type=Path, required=True, help="folder for the three tables")
     parser.add_argument(
         "--status-later",

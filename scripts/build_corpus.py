@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import run
+from fairway.command import not_negative, run
 from fairway.traces.corpus import MAKERS, make_corpus, write_corpus
 
 
@@ -16,7 +16,7 @@ def main() -> int:
         "Needs no network; the same seed gives the same bytes."
     )
     parser.add_argument("--corpus", default="sec", choices=list(MAKERS), help="which one (default sec)")
-    parser.add_argument("--seed", required=True, type=int, help="seed of the corpus, from 0 on")
+    parser.add_argument("--seed", required=True, type=not_negative, help="seed of the corpus, from 0 on")
     parser.add_argument("--out", required=True, type=Path, help="file to write: .json, for mooncake .jsonl")
     arguments = parser.parse_args()
     corpus = make_corpus(arguments.seed, arguments.corpus)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.calibration import calibrate, write_calibration
-from fairway.command import run
+from fairway.command import not_negative, positive, run
 from fairway.engine import Limits
 from fairway.profile import load_profile
 from fairway.progress import Progress
@@ -24,14 +24,14 @@ def main() -> int:
         "A seed that cannot be calibrated is replaced by seed + 1000, seed + 2000, ... and the file says so."
     )
     parser.add_argument("--workload", required=True, type=Reference.parse, help=WORKLOAD_HELP)
-    parser.add_argument("--seed", required=True, type=int, help="seed, from 0 on")
+    parser.add_argument("--seed", required=True, type=not_negative, help="seed, from 0 on")
     parser.add_argument(
         "--corpus", required=True, type=Path, help="corpus file of the workload; for mooncake any trace"
     )
     parser.add_argument("--profile", required=True, help="step-time profile: a shipped name or a file")
-    parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
-    parser.add_argument("--max-num-seqs", type=int, default=256, help="requests running at once (default 256)")
-    parser.add_argument("--block-tokens", type=int, default=16, help="tokens a cache block (default 16)")
+    parser.add_argument("--budget-tokens", type=positive, default=2048, help="tokens a step (default 2048)")
+    parser.add_argument("--max-num-seqs", type=positive, default=256, help="requests running at once (default 256)")
+    parser.add_argument("--block-tokens", type=positive, default=16, help="tokens a cache block (default 16)")
     parser.add_argument("--out", required=True, type=Path, help="JSON file to write")
     arguments = parser.parse_args()
     workload = arguments.workload.load()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import run
+from fairway.command import positive, run
 from fairway.progress import Progress
 from fairway.vllm import load_engine
 
@@ -16,8 +16,8 @@ def main() -> int:
         "one virtual clock, and compare every step. Ends with status 1 at a difference: its first step is shown "
         "with both sides, and the smallest trace that shows it is written."
     )
-    parser.add_argument("--steps", type=int, default=1_000_000, help="steps to compare (default: %(default)s)")
-    parser.add_argument("--processes", type=int, default=2, help="processes, one core each (default: %(default)s)")
+    parser.add_argument("--steps", type=positive, default=1_000_000, help="steps to compare (default: %(default)s)")
+    parser.add_argument("--processes", type=positive, default=2, help="processes, one core each (default: %(default)s)")
     parser.add_argument("--case", type=Path, help="compare the case in this trace instead (one that this script wrote)")
     parser.add_argument("--chunks-dir", type=Path, help="folder of finished chunks of random cases, to go on from")
     parser.add_argument("--out-dir", type=Path, required=True, help="folder for parity.json, parity.md and differences")

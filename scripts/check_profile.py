@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import run
+from fairway.command import positive, run
 from fairway.files import write_json
 from fairway.profile import load_profile, read_document
 from fairway.profile.preview import prefill_preview
@@ -17,7 +17,7 @@ def main() -> int:
         "later stage."
     )
     parser.add_argument("--profile", required=True, help="a shipped profile's name, or a .toml or .json file")
-    parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
+    parser.add_argument("--budget-tokens", type=positive, default=2048, help="tokens a step (default 2048)")
     parser.add_argument("--out", required=True, type=Path, help="JSON file to write")
     arguments = parser.parse_args()
     profile = load_profile(arguments.profile)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from fairway.command import run
+from fairway.command import positive, run
 from fairway.engine import EVICTIONS
 from fairway.errors import InputError
 from fairway.experiment import EVIDENCE_OF_BACKEND, Experiment, run_experiment
@@ -32,10 +32,12 @@ def main() -> int:
     parser.add_argument("--traces", required=True, nargs="+", type=Path, help="Mooncake JSON lines, one file a seed")
     parser.add_argument("--profile", required=True, help="a shipped profile's name, or a .toml or .json file")
     parser.add_argument("--backend", default="sim", choices=sorted(EVIDENCE_OF_BACKEND), help="what runs the steps")
-    parser.add_argument("--cache-blocks", type=int, help="blocks of the cache; default: what the trace's header says")
-    parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
-    parser.add_argument("--max-num-seqs", type=int, default=256, help="requests running at once (default 256)")
-    parser.add_argument("--block-tokens", type=int, default=16, help="tokens a block (default 16)")
+    parser.add_argument(
+        "--cache-blocks", type=positive, help="blocks of the cache; default: what the trace's header says"
+    )
+    parser.add_argument("--budget-tokens", type=positive, default=2048, help="tokens a step (default 2048)")
+    parser.add_argument("--max-num-seqs", type=positive, default=256, help="requests running at once (default 256)")
+    parser.add_argument("--block-tokens", type=positive, default=16, help="tokens a block (default 16)")
     parser.add_argument(
         "--eviction", default="lru", choices=EVICTIONS, help="what the cache gives up first (default lru)"
     )

@@ -9,7 +9,7 @@ from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.bounds import read_bounds
 from fairway.analysis.metrics_table import bounds_rows, metrics_document, metrics_rows, write_metrics
 from fairway.analysis.results import read_result
-from fairway.command import run
+from fairway.command import not_negative, positive, run
 
 
 def parse() -> argparse.Namespace:
@@ -24,9 +24,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workloads", nargs="+", required=True, help="workloads to tabulate")
     parser.add_argument("--policies", nargs="+", required=True, help="policies to tabulate")
     parser.add_argument(
-        "--resamples", type=int, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
+        "--resamples", type=positive, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
     )
-    parser.add_argument("--bootstrap-seed", type=int, default=1, help="seed of the bootstrap (default: %(default)s)")
+    parser.add_argument(
+        "--bootstrap-seed", type=not_negative, default=1, help="seed of the bootstrap (default: %(default)s)"
+    )
     parser.add_argument("--bounds-root", type=Path, help="folder of the bounds, <workload>.json (default: show none)")
     parser.add_argument("--out-dir", type=Path, required=True, help="folder for the three tables")
     return parser.parse_args()

@@ -1,9 +1,17 @@
 """What several test folders share."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+if find_spec("hypothesis"):  # the environment of the vLLM tests has none
+    from hypothesis import settings
+
+    # The same examples in every run, and no time limit on one: a slow machine must not fail a test.
+    settings.register_profile("fairway", deadline=None, derandomize=True)
+    settings.load_profile("fairway")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -23,17 +23,24 @@ KNOWS: dict[str, set[str]] = {
     "analysis": {"rows"},
     "engine": {"policies", "cache"},
     "exact": {"policies"},
+    "vllm": {"engine", "cache", "policies"},
     "replay": {"engine", "traces", "profile", "policies"},
     "recording": {"replay", "rows", "traces", "profile", "policies"},
     "bounds": {"traces", "profile"},
     "ordering_time": {"policies"},
     "calibration": {"replay", "engine", "traces", "profile", "policies"},
-    "experiment": {"recording", "replay", "engine", "rows", "traces", "profile", "policies"},
+    "parity": {"vllm", "replay", "engine", "traces", "profile", "policies"},
+    "experiment": {"vllm", "recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "regime": {"rows", "traces"},
     "configuration": {"policies", "profile", "traces"},
 }
-CONTRACT = {"Capability", "Column", "Policy", "QueueView"}  # what an engine may know of the policies
-CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces"]
+CONTRACT = {  # what an engine may know of the policies
+    *("Capability", "Column", "Policy", "QueueView"),
+    *("checked_order", "checked_victim_rank", "tell_of_hook"),
+}
+BLIND = {"engine", "replay", "cache", "vllm"}  # rooms that know no policy by name
+OF_VLLM = {"vllm", "torch"}
+CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces", "vllm"]
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 FILES = sorted((SOURCES / "fairway").rglob("*.py"))
@@ -64,6 +71,10 @@ def imported_modules(tree: ast.Module) -> set[str]:
     return {module for module in wanted if module.startswith("fairway.")}
 
 
+def top(module: str) -> str:
+    return module.split(".")[0]
+
+
 def room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
@@ -88,12 +99,19 @@ def test_no_circles() -> None:
     graphlib.TopologicalSorter(graph).prepare()
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if room(module) in {"engine", "replay", "cache"}])
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if room(module) in {"engine", "replay", "cache", "vllm"}]
+)
 def test_the_engine_knows_no_policy_by_name(module: str) -> None:
     tree = MODULES[module]
     assert {name for source, name in imports(tree) if source.startswith("fairway.policies")} <= CONTRACT
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     assert texts & set(policy_names()) == set()
+
+
+def test_only_its_own_room_imports_vllm() -> None:
+    users = {room(name) for name, tree in MODULES.items() for module, _ in imports(tree) if top(module) in OF_VLLM}
+    assert users == {"vllm"}
 
 
 @pytest.mark.parametrize("package", CORE)

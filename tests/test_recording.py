@@ -1,6 +1,7 @@
 """Rows of replays: complete, labelled, and written only as a whole."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.exact import miss_before_ten_hits, queue
 from fairway.experiment import Experiment, run_experiment
+from fairway.files import without_seal, write_json
 from fairway.policies import Policy, make_policy
 from fairway.profile import load_profile
 from fairway.recording import HookRecorder
@@ -81,6 +83,17 @@ def test_a_variant_has_its_own_name_and_a_window_and_unknown_reuse_are_kept(tmp_
     assert (run["policy"], run["window"], run["reuse"]) == ("fairway-weight-2", 4, "unknown")
 
 
+def test_rows_of_another_eviction_bear_its_name(files, tmp_path):
+    evicted = {}
+    for eviction in ("lru", "pgdsf"):
+        experiment = Experiment("ragcache", PROFILE, eviction=eviction, cache_blocks=80)
+        run_experiment(experiment, files, tmp_path / eviction)
+        runs = pq.read_table(tmp_path / eviction / "runs.parquet").to_pylist()
+        evicted[runs[0]["policy"]] = [run["evicted_blocks"] for run in runs]
+    assert list(evicted) == ["ragcache", "ragcache+pgdsf"]
+    assert evicted["ragcache"] != evicted["ragcache+pgdsf"]
+
+
 def test_a_refused_request_is_a_row_without_times(tmp_path):
     path = tmp_path / "1.jsonl"
     write_trace(small_trace(cache_blocks=30), path)
@@ -109,7 +122,9 @@ def test_nothing_is_written_if_the_second_trace_is_broken(files, tmp_path):
     assert not (tmp_path / "rows").exists()
 
 
-@pytest.mark.parametrize("experiment", [{"policy": "nobody"}, {"policy": "fcfs", "backend": "gpu"}])
+@pytest.mark.parametrize(
+    "experiment", [{"policy": "nobody"}, {"policy": "fcfs", "backend": "gpu"}, {"policy": "fcfs", "eviction": "fifo"}]
+)
 def test_unknown_names_are_refused_before_anything_runs(experiment):
     with pytest.raises(InputError, match="unknown"):
         Experiment(profile=PROFILE, **experiment)
@@ -142,3 +157,51 @@ def test_an_order_that_leaves_requests_out_has_no_correlation():
     hooks = HookRecorder()
     hooks(0, miss_before_ten_hits(), Half())
     assert hooks.columns()["lpm_correlation"] == [None]
+
+
+def test_two_traces_of_one_seed_are_refused(files, tmp_path):
+    with pytest.raises(InputError, match=r"2\.jsonl: has seed 2"):
+        run_experiment(Experiment("fcfs", PROFILE), [files[1], files[1]], tmp_path / "rows")
+    assert not (tmp_path / "rows").exists()
+
+
+def test_two_workloads_are_refused(files, tmp_path):
+    write_trace(small_trace(3, workload="other"), tmp_path / "3.jsonl")
+    with pytest.raises(InputError, match="is of workload 'other', another trace of 'small'"):
+        run_experiment(Experiment("fcfs", PROFILE), [files[0], tmp_path / "3.jsonl"], tmp_path / "rows")
+
+
+def test_traces_without_headers_are_told_apart_by_their_place(files, tmp_path):
+    for file in files:
+        file.with_name(f"{file.stem}.header.json").unlink()
+    text = '{"timestamp": 0, "input_length": 600, "output_length": 1, "hash_ids": [1, 2]}\n'
+    for file in files:
+        file.write_text(text, encoding="utf-8")
+    run_experiment(dataclasses.replace(Experiment("fcfs", PROFILE), cache_blocks=100), files, tmp_path / "rows")
+    assert pq.read_table(tmp_path / "rows/requests.parquet").column("seed").to_pylist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("parameters", []),
+        ("parameters", {"cache_blocks": "9"}),
+        ("seed", "abc"),
+        ("seed", 10**30),
+        ("seed_replacements", None),
+    ],
+)
+def test_a_header_with_a_value_of_the_wrong_kind_is_refused(files, tmp_path, field, value):
+    path = files[0].with_name("1.header.json")
+    header = without_seal(json.loads(path.read_text(encoding="utf-8")))
+    write_json(path, {**header, field: value})
+    with pytest.raises(InputError, match=r"1\.header\.json"):
+        run_experiment(Experiment("fcfs", PROFILE), files[:1], tmp_path / "rows")
+
+
+def test_an_edited_header_is_refused(files, tmp_path):
+    path = files[0].with_name("1.header.json")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"cache_blocks": 200', '"cache_blocks": 100'), encoding="utf-8")
+    with pytest.raises(InputError, match="was edited after it was written"):
+        run_experiment(Experiment("fcfs", PROFILE), files[:1], tmp_path / "rows")

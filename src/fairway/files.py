@@ -1,4 +1,4 @@
-"""Atomic writes and checksums."""
+"""Atomic writes, checksums, and seals that tell an edited document from a written one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+SEAL = "seal"
 
 
 @contextmanager
@@ -39,6 +41,23 @@ def write_text(target: Path, text: str) -> None:
 def write_json(target: Path, value: Any) -> None:
     """Write ``value`` as indented JSON with keys in their given order, atomically."""
     write_text(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``document`` with a checksum of its values under ``seal``, whatever the file's layout will be."""
+    content = without_seal(document)
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return {**content, SEAL: hashlib.sha256(text.encode("utf-8")).hexdigest()}
+
+
+def is_sealed(document: Mapping[str, Any]) -> bool:
+    """Say whether ``document`` is as it was when it was sealed."""
+    return bool(document.get(SEAL) == sealed(document)[SEAL])
+
+
+def without_seal(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``document`` without its seal."""
+    return {name: value for name, value in document.items() if name != SEAL}
 
 
 def sha256(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from fairway.policies import Policy, QueueView
+from fairway.policies import Policy, QueueView, checked_order
 from fairway.profile import Profile
 from fairway.replay import UNSERVED, Replay
 from fairway.rows import REUSE_KNOWN, REUSE_UNKNOWN, SERVED, UNSERVABLE, order_statistic
@@ -41,14 +41,16 @@ class Labels:
     reuse: str
 
     @classmethod
-    def of(cls, trace: Trace, policy: str, profile: Profile, backend: str, evidence: str, trace_sha256: str) -> Self:
-        """Take from a trace's header what it says of its workload."""
+    def of(
+        cls, trace: Trace, policy: str, profile: Profile, backend: str, evidence: str, trace_sha256: str, place: int
+    ) -> Self:
+        """Take from a trace's header what it says of its workload; without a seed there, its place among the traces."""
         header = trace.header
         return cls(
             backend=backend,
             workload=str(header.get("workload", "")),
             policy=policy,
-            seed=int(header.get("seed", 0)),
+            seed=int(header.get("seed", place)),
             evidence=evidence,
             profile=profile.name,
             profile_evidence=profile.evidence,
@@ -91,7 +93,7 @@ def _correlations(view: QueueView, policy: Policy) -> tuple[float | None, float 
     """Return Spearman's correlation of the policy's positions with those by arrival and by longest hit."""
     if len(view) < FEWEST_TO_CORRELATE:
         return None, None
-    order = np.fromiter(policy.order(view), dtype=np.int64)
+    order = np.fromiter(checked_order(policy, view), dtype=np.int64)
     if len(order) < len(view):  # a policy may leave requests out; then its positions are no ranking of the queue
         return None, None
     by_hit = np.argsort(-view.hit_tokens, kind="stable")

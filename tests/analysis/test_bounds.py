@@ -67,6 +67,17 @@ def test_bounds_are_over_the_same_requests_as_the_metrics(tmp_path):
     assert row.requests == whole.requests
 
 
+def test_refused_requests_count_for_no_bound(tmp_path):
+    write_result(tmp_path / "rows", "w", "fcfs")
+    result = read_result(tmp_path / "rows", "w", "fcfs")
+    bounds = read_bounds(write_bounds(tmp_path / "w.json", range(1, 6)))
+    before = bounds_row(result, bounds, EVERYTHING)
+    result.requests["outcome"][::2] = "unservable"
+    after = bounds_row(result, bounds, EVERYTHING)
+    assert after.requests == before.requests // 2
+    assert after.mean_bound_mean_s <= before.mean_bound_mean_s
+
+
 def test_the_table_says_what_the_bounds_are(tmp_path):
     for policy in ("fcfs", "lpm"):
         write_result(tmp_path / "rows", "w", policy)
@@ -77,7 +88,7 @@ def test_the_table_says_what_the_bounds_are(tmp_path):
     assert "never forgets" in text
     assert "far below what can be reached" in text
     (line,) = [line for line in text.splitlines() if line.startswith("| spike | bound-mean |")]
-    assert line.endswith("(lpm) |")
+    assert line.endswith(", lpm |")
     assert "| spike | bound-request |" in text
     written = json.loads((tmp_path / "out" / "metrics.json").read_text(encoding="utf-8"))["bounds"]
     assert [row["phase"] for row in written][:3] == ["all", "steady", "burst"]
@@ -99,3 +110,15 @@ def test_a_file_that_holds_no_bounds_is_refused(tmp_path, text):
         read_bounds(tmp_path / "w.json")
     with pytest.raises(InputError, match=r"gone\.json.*cannot be read"):
         read_bounds(tmp_path / "gone.json")
+
+
+def test_peek_is_called_peek_like_in_the_table(tmp_path):
+    for policy in ("peek", "peek-fair", "fcfs"):
+        write_result(tmp_path / "rows", "w", policy)
+    results = [read_result(tmp_path / "rows", "w", policy) for policy in ("peek", "peek-fair", "fcfs")]
+    write_metrics(tmp_path / "out", metrics_rows(results, Resampling(20, 1)), Resampling(20, 1))
+    text = (tmp_path / "out" / "metrics.md").read_text(encoding="utf-8")
+    assert {"| peek (PEEK-like) |", "| peek-fair (PEEK-like) |", "| fcfs |"} <= {
+        f"| {line.split('|')[2].strip()} |" for line in text.splitlines() if line.startswith("| all")
+    }
+    assert "| peek |" not in text

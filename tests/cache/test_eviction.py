@@ -92,6 +92,15 @@ def test_peek_by_hand_in_an_engine():
     assert evicted["peek"] == list(reversed(hashes(4, 5, 6, 7)[1:]))
 
 
+def test_a_cached_block_beyond_the_hit_is_not_needed():
+    engine = scheduler("peek", cache_blocks=9, budget_tokens=16)
+    finish(engine, request(0, [1, 2, 3]), request(1, [4, 5, 6, 7]))
+    engine.submit(request(2, [20, 21, 22, 23], arrival_ns=1))
+    engine.complete(engine.schedule(1), 2)
+    engine.submit(request(3, [1, 2, 3], arrival_ns=2))  # hits two blocks, since it has to compute a token
+    assert engine.schedule(2).evicted == [hashes(1, 2, 3)[2]]
+
+
 def test_needed_prefixes_change_with_the_queue():
     engine = scheduler("peek", cache_blocks=9, budget_tokens=16)
     finish(engine, request(0, [1, 2, 3]), request(1, [4, 5, 6, 7]))
@@ -133,11 +142,78 @@ def test_pgdsf_takes_the_mean_cost_of_the_computations():
     assert pgdsf._contents[2].priority == 2 * 70.0
 
 
+def test_an_engine_tells_pgdsf_what_was_computed_and_at_what_cost():
+    engine = scheduler("fcfs", eviction="pgdsf")
+    finish(engine, request(0, [1, 2, 3]), request(1, [1, 2], tail_tokens=4))
+    first, _, third = (engine._pgdsf._contents[content] for content in hashes(1, 2, 3))
+    assert (first.frequency, first.computations, third.frequency) == (2, 1, 1)
+    assert first.cost_ns == third.cost_ns == prefill_time(48, 0) / 48
+
+
 def test_pgdsf_frees_a_prefix_only_behind_its_suffixes():
     engine = scheduler("fcfs", cache_blocks=5, eviction="pgdsf")
     finish(engine, request(0, [1, 2, 3]), request(1, [1, 2], tail_tokens=1), request(2, [1, 2], tail_tokens=1))
     (gone,) = finish(engine, request(3, [7, 8, 9, 10]))
     assert gone == list(reversed(hashes(1, 2, 3)))
+
+
+def test_pgdsf_takes_a_dear_suffix_before_its_cheap_prefix():
+    pgdsf = Pgdsf()
+    pool = EvictingPool(4, pgdsf)
+    blocks = pool.allocate(3)
+    pgdsf.used([1], hit_blocks=0, cost_ns=100.0)
+    pgdsf.used([1, 2], hit_blocks=1, cost_ns=1000.0)  # a few tokens behind a long prefix are dear, each
+    pgdsf.used([9], hit_blocks=0, cost_ns=500.0)
+    for block, content, parent in zip(blocks, (1, 2, 9), (None, 1, None), strict=True):
+        pool.register(block, content, parent)
+    pool.release(blocks)
+    pool.allocate(3)
+    assert pool.take_evicted() == [9, 2, 1], "1 has the lowest priority, 200, and may go only behind 2, of 1000"
+
+
+def test_pgdsf_lets_one_of_several_copies_go_at_any_time():
+    pgdsf = Pgdsf()
+    pool = EvictingPool(5, pgdsf)
+    held, others = pool.allocate(2), pool.allocate(2)
+    pgdsf.used([1, 2], hit_blocks=0, cost_ns=100.0)
+    for blocks in (held, others):
+        pool.register(blocks[0], 1)
+        pool.register(blocks[1], 2, 1)
+    pool.release(others[:1])
+    assert pool.allocate(1) == others[:1], "2 is held, in two copies, behind 1"
+    assert pool.resident[1] == held[:1]
+
+
+def test_pgdsf_ties_go_least_recently_used_first():
+    pgdsf = Pgdsf()
+    pool = EvictingPool(5, pgdsf)
+    first, second = pool.allocate(2), pool.allocate(2)
+    pgdsf.used([1, 2], hit_blocks=0, cost_ns=100.0)
+    for blocks in (first, second):
+        pool.register(blocks[0], 1)
+        pool.register(blocks[1], 2, 1)
+    for blocks in (first, second):
+        pool.release(blocks)
+    free = pool.free_list()
+    assert free == [*reversed(first), *reversed(second)]
+    assert pool.allocate(4) == free
+
+
+def test_pgdsf_hears_of_a_copy_that_lets_another_go():
+    pgdsf = Pgdsf()
+    pool = EvictingPool(4, pgdsf)
+    blocks = pool.allocate(2)
+    pgdsf.used([1, 2], hit_blocks=0, cost_ns=100.0)
+    pool.register(blocks[0], 1)
+    pool.register(blocks[1], 2, 1)
+    pool.release(blocks[:1])  # free, and not to go: 2 is held behind it
+    pgdsf.used([9], hit_blocks=0, cost_ns=900.0)
+    dear = pool.allocate(1)
+    pool.register(dear[0], 9)
+    pool.release(dear)
+    assert pool.allocate(1) == dear
+    pool.register(dear[0], 1)  # a copy: now the first one may go
+    assert pool.allocate(1) == blocks[:1]
 
 
 class PlainPgdsf(Eviction):
@@ -181,7 +257,18 @@ class PlainPgdsf(Eviction):
         return lambda block: self.priority.get(hash_of[block], 0.0)  # ``min`` takes the first: least recently used
 
 
-@given(arrivals, st.sampled_from([6, 16, 24, 40]), st.sampled_from([17, 48, 2048]), st.sampled_from(["fcfs", "lpm"]))
+trees = st.lists(st.integers(1, 2), min_size=1, max_size=6)
+rows_of_trees = st.lists(
+    st.tuples(st.tuples(trees, st.integers(0, 15)), st.just(0), st.integers(1, 3)), min_size=20, max_size=40
+)
+
+
+@given(
+    st.one_of(arrivals, rows_of_trees),
+    st.sampled_from([6, 8, 12, 24]),
+    st.sampled_from([17, 48, 2048]),
+    st.sampled_from(["fcfs", "lpm"]),
+)
 def test_pgdsf_against_a_plain_reading(rows, cache_blocks, budget_tokens, policy):
     def evictions():
         engine = Scheduler(

@@ -22,6 +22,7 @@ from fairway.calibration.phased import median_ttft_ns
 from fairway.calibration.seeds import ReplacedSeed
 from fairway.engine import Limits
 from fairway.errors import InputError
+from fairway.files import sealed, write_json
 from fairway.profile import Profile
 from fairway.traces import read_trace, write_trace
 from fairway.traces.corpus import Corpus, make_corpus
@@ -105,7 +106,7 @@ def test_reading_gives_back_what_was_written(
         assert read_calibration(path) == calibration
         fields = json.loads(path.read_text(encoding="utf-8"))
         fields["replaced"] = [{"seed": seed.seed, "reason": seed.reason} for seed in replaced]
-        path.write_text(json.dumps(fields), encoding="utf-8")
+        write_json(path, sealed(fields))
         assert read_calibration(path).replaced == replaced
 
 
@@ -126,8 +127,17 @@ def test_a_broken_calibration_is_refused(
     write_calibration(dynamic_calibration, path)
     fields = json.loads(path.read_text(encoding="utf-8"))
     change(fields)
-    path.write_text(json.dumps(fields), encoding="utf-8")
+    write_json(path, sealed(fields))
     with pytest.raises(InputError, match=problem):
+        read_calibration(path)
+
+
+def test_an_edited_calibration_is_refused(tmp_path: Path, flood_calibration: Calibration) -> None:
+    path = tmp_path / "2.json"
+    write_calibration(flood_calibration, path)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"hits": ', '"hits": 1'), encoding="utf-8")
+    with pytest.raises(InputError, match="was edited after it was written"):
         read_calibration(path)
 
 
@@ -154,6 +164,7 @@ def test_a_negative_seed_is_refused(dynamic: PhasedWorkload, corpus: Corpus, pro
 
 
 @pytest.mark.parametrize("workload", ["sec-dynamic-a", "sec-flood"])
+@pytest.mark.slow  # the workflow tests compare the same bytes between two runs
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, workload: str) -> None:
     runs = [
         run_scripts(tmp_path / "a", workload, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C"),

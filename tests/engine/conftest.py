@@ -24,8 +24,8 @@ def request(request_id, content, tail_tokens=0, arrival_ns=0, output_tokens=1) -
 
 
 def prefill_time(n_tokens: int, hit_tokens: int) -> int:
-    """Return a T(n, h) that grows faster than its tokens."""
-    return (n_tokens - hit_tokens) * (100_000 + n_tokens)
+    """Return a T(n, h) that a few tokens make dear, each, and that grows faster than its tokens."""
+    return 10_000_000 + (n_tokens - hit_tokens) * (100_000 + n_tokens)
 
 
 def scheduler(policy="fcfs", cache_blocks=64, **limits) -> Scheduler:

@@ -20,6 +20,12 @@ def test_the_same_as_steps_of_one_chunk(name, context, budget, data):
 
 
 @pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize(("new", "context"), [(512, 2048), (513, 2048), (512, 512), (2048, 6144), (16, 16), (1, 1)])
+def test_at_the_edges_of_fits_and_tables(name, new, context):
+    assert LoneChunks(PROFILES[name], 2048).ns(context)[new - 1] == PROFILES[name].step_ns([(new, context)])
+
+
+@pytest.mark.parametrize("name", PROFILES)
 @given(chunks=st.lists(st.tuples(st.integers(1, 600), st.integers(0, 9000)), min_size=1, max_size=6))
 def test_no_step_undercuts_its_least(name, chunks):
     profile = PROFILES[name]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.errors import InputError
+from fairway.files import sealed, write_json
 from fairway.traces import Trace, read_trace, write_trace
 from fairway.traces.description import describe_trace
 
@@ -240,7 +241,7 @@ def written(tmp_path: Path, make_trace: Any) -> Path:
 def edit_header(path: Path, **changes: Any) -> None:
     file = path.parent / "trace.header.json"
     header = json.loads(file.read_text(encoding="utf-8")) | changes
-    file.write_text(json.dumps({name: value for name, value in header.items() if value != "absent"}), encoding="utf-8")
+    write_json(file, sealed({name: value for name, value in header.items() if value != "absent"}))
 
 
 def test_a_changed_file_is_told_from_its_header(written: Path) -> None:

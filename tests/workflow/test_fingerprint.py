@@ -44,7 +44,7 @@ def stages(prints, package: Path) -> dict[str, str]:
         ("exact/golden.py", {"EXACT"}),
         ("bounds/chunking.py", {"BOUNDS"}),
         ("profile/step_time.py", {"TRACE", "REPLAY", "BOUNDS"}),
-        ("policies/first_seen.py", {"TRACE", "REPLAY", "EXACT"}),
+        ("policies/first_seen.py", set()),
     ],
 )
 def test_a_change_reaches_the_stages_that_rest_on_it(prints, package: Path, file: str, stale: set[str]) -> None:
@@ -57,8 +57,25 @@ def test_a_change_reaches_the_stages_that_rest_on_it(prints, package: Path, file
 
 def test_two_policies_of_different_files_have_different_fingerprints(prints, root: Path) -> None:
     package = root / "src/fairway"
-    assert prints.policy_fingerprint(package, "lpm") != prints.policy_fingerprint(package, "srpt")
-    assert prints.policy_fingerprint(package, "klpm-4") == prints.policy_fingerprint(package, "klpm-8")
+    assert prints.policy_fingerprint(package, "lpm", "sim") != prints.policy_fingerprint(package, "srpt", "sim")
+    assert prints.policy_fingerprint(package, "klpm-4", "sim") == prints.policy_fingerprint(package, "klpm-8", "sim")
+
+
+def test_a_policy_s_fingerprint_holds_the_policies_it_builds_on(prints, package: Path) -> None:
+    names = {"klpm-4": True, "lpm": False, "srpt": False}  # k-LPM takes its best from LPM's file
+    before = {name: prints.policy_fingerprint(package, name, "sim") for name in names}
+    with (package / "policies/lpm.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    after = {name: prints.policy_fingerprint(package, name, "sim") for name in names}
+    assert {name: before[name] != after[name] for name in names} == names
+
+
+def test_what_drives_vllm_counts_for_its_backend_alone(prints, package: Path) -> None:
+    before = [prints.policy_fingerprint(package, "lpm", backend) for backend in ("sim", "vllm-virtual")]
+    with (package / "vllm/engine.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    after = [prints.policy_fingerprint(package, "lpm", backend) for backend in ("sim", "vllm-virtual")]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
 
 
 def test_a_folder_s_place_does_not_count(prints, package: Path, root: Path) -> None:

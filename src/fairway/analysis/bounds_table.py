@@ -26,7 +26,7 @@ def bounds_section(rows: Sequence[BoundsRow], lowest_means: Mapping[tuple[str, s
 
 def _lines(row: BoundsRow, lowest_mean_s: float, policy: str) -> tuple[tuple[str, ...], ...]:
     what = wording.selected(row.phase, row.prompts, row.kind)
-    lowest = f"{wording.number(lowest_mean_s)} ({policy})"
+    lowest = f"{wording.number(lowest_mean_s)}, {wording.policy(policy)}"
     percentiles = (row.request_bound_p50_s, row.request_bound_p95_s, row.request_bound_p99_s, row.request_bound_worst_s)
     mean, request_mean = wording.number(row.mean_bound_mean_s), wording.number(row.request_bound_mean_s)
     count = f"{row.requests:,}"

@@ -78,7 +78,7 @@ def _workload_rows(study: Study, workload: str, policy: str) -> Iterator[Compari
     best = study.best(group, workload)
     if best is not None:
         sides = {"p50": functions["p50"](best), "p99": functions["best_p99"](group)}
-        yield _row(study, workload, policy, f"{BEST} ({best})", sides, of=best)
+        yield _row(study, workload, policy, f"{BEST} ({wording.policy(best)})", sides, of=best)
 
 
 def _row(
@@ -125,7 +125,7 @@ def _section(rows: Sequence[ComparisonRow]) -> str:
 
 def _line(row: ComparisonRow) -> tuple[str, ...]:
     return (
-        row.other,
+        row.other if row.other.startswith(BEST) else wording.policy(row.other),
         wording.bounded(row.p50_ratio, row.p50_low, row.p50_high),
         row.p50_verdict,
         wording.bounded(row.p99_ratio, row.p99_low, row.p99_high),

@@ -231,7 +231,7 @@ def _whole_runs(rows: Sequence[MetricsRow]) -> str:
 def _whole_run(row: MetricsRow) -> tuple[str, ...]:
     spreads = (row.uncached_p95_over_p5, row.uncached_max_over_min)
     return (
-        row.policy,
+        wording.policy(row.policy),
         f"{row.run_evicted_blocks:,}",
         f"{100 * row.run_busy_share:.1f}%",
         f"{100 * row.run_extrapolated_share:.1f}%",
@@ -253,7 +253,7 @@ def _extrapolated(rows: Sequence[MetricsRow]) -> str:
 def _line(row: MetricsRow) -> tuple[str, ...]:
     return (
         wording.selected(row.phase, row.prompts, row.kind),
-        row.policy,
+        wording.policy(row.policy),
         f"{row.requests:,}",
         f"{row.refused:,}",
         wording.bounded(row.p50_s, row.p50_low_s, row.p50_high_s),

@@ -94,7 +94,9 @@ def regimes_markdown(document: Document) -> str:
 def _wins(rows: Sequence[RegimeRow]) -> str:
     p99, p50 = Counter(row.p99_winner for row in rows), Counter(row.p50_winner for row in rows)
     names = sorted({*p99, *p50}, key=lambda name: (-p99[name], -p50[name], name))
-    return markdown.table(("Policy", "Lowest p99", "Lowest p50"), ((n, str(p99[n]), str(p50[n])) for n in names))
+    return markdown.table(
+        ("Policy", "Lowest p99", "Lowest p50"), ((wording.policy(n), str(p99[n]), str(p50[n])) for n in names)
+    )
 
 
 def _line(row: RegimeRow) -> tuple[str, ...]:
@@ -103,8 +105,8 @@ def _line(row: RegimeRow) -> tuple[str, ...]:
         "-" if row.spread is None else wording.number(row.spread),
         wording.number(row.load),
         f"{100 * row.hot_share:.0f}%",
-        f"{row.p99_winner} {wording.number(row.p99_s)} s",
-        f"{row.p50_winner} {wording.number(row.p50_s)} s",
+        f"{wording.policy(row.p99_winner)} {wording.number(row.p99_s)} s",
+        f"{wording.policy(row.p50_winner)} {wording.number(row.p50_s)} s",
         "-" if row.fairway_p99_over_best_baseline is None else wording.number(row.fairway_p99_over_best_baseline),
         wording.number(row.fairway_p50_over_best_baseline),
     )

@@ -34,7 +34,9 @@ def scheduling_markdown(document: Document) -> str:
     )
     header = ("Policy", *(f"{length:,} waiting" for length in lengths))
     policies = dict.fromkeys(row["policy"] for row in rows)
-    lines = [(policy, *(_cell(median_us.get((policy, length))) for length in lengths)) for policy in policies]
+    lines = [
+        (wording.policy(policy), *(_cell(median_us.get((policy, length))) for length in lengths)) for policy in policies
+    ]
     return f"{head}\n\n{markdown.table(header, lines)}\n"
 
 

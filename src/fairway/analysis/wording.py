@@ -19,6 +19,11 @@ def bounded(point: float, low: float, high: float) -> str:
     return f"{number(point)} [{number(low)}, {number(high)}]"
 
 
+def policy(name: str) -> str:
+    """Say a policy's name in a table; of PEEK only a description is public, so that ours is but like it is said."""
+    return f"{name} (PEEK-like)" if name.partition("-")[0] == "peek" else name
+
+
 def figure(name: str, values: Sequence[float | int | str]) -> str:
     """Say a named figure, equal values once; a name ends in ``_s`` for seconds, ``_pct`` for per cent."""
     words = ", ".join(dict.fromkeys(value if isinstance(value, str) else number(value) for value in values))

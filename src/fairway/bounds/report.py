@@ -13,15 +13,15 @@ from fairway.traces import read_trace
 
 
 def bounds_of(files: Sequence[Path], profile: Profile, budget_tokens: int, block_tokens: int) -> dict[str, Any]:
-    """Return the least work of the requests of every trace, by seed.
+    """Return the least work of the requests of every trace, by seed (without one in its header, a trace's place).
 
     Raises:
         InputError: a trace cannot be read, or two of them have one seed.
     """
     seeds: dict[str, dict[str, list[int]]] = {}
-    for file in files:
+    for place, file in enumerate(files):
         trace = read_trace(file)
-        seed = str(trace.header.get("seed", 0))
+        seed = str(trace.header.get("seed", place))
         if seed in seeds:
             raise InputError(f"has seed {seed}, as another trace has", file=file, remedy="give each trace once")
         seeds[seed] = _columns(least_work(trace, profile, budget_tokens, block_tokens))

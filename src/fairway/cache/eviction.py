@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 
 class Eviction(ABC):
@@ -14,7 +14,7 @@ class Eviction(ABC):
     """
 
     @abstractmethod
-    def victims(self, count: int, free: Iterable[int], hash_of: Sequence[int | None]) -> list[int]:
+    def victims(self, count: int, free: Collection[int], hash_of: Sequence[int | None]) -> list[int]:
         """Choose ``count`` of the ``free`` blocks, which come least recently used first.
 
         ``hash_of`` gives a block's content, None if it has none. The caller takes all of them, in this order.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import islice, takewhile
@@ -82,7 +82,7 @@ class Pgdsf(Eviction):
         for block in blocks:
             self._free.pop(block, None)
 
-    def victims(self, count: int, free: Iterable[int], hash_of: Sequence[int | None]) -> list[int]:
+    def victims(self, count: int, free: Collection[int], hash_of: Sequence[int | None]) -> list[int]:
         """Choose blocks without content, which lie in front, then by priority."""
         blank = list(islice(takewhile(lambda block: hash_of[block] is None, free), count))
         return blank + [self._evict() for _ in range(count - len(blank))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from fairway.cache.eviction import Eviction
@@ -25,7 +25,7 @@ class SparedPrefixes(Eviction):
         self._wanted = wanted
         self._rank_of = None
 
-    def victims(self, count: int, free: Iterable[int], hash_of: Sequence[int | None]) -> list[int]:
+    def victims(self, count: int, free: Collection[int], hash_of: Sequence[int | None]) -> list[int]:
         """Choose unneeded blocks, and needed ones where those do not suffice."""
         rank_of = self._ranks()
         chosen = list(islice((block for block in free if hash_of[block] not in rank_of), count))

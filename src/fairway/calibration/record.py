@@ -10,7 +10,7 @@ from typing import Any
 
 from fairway.calibration.seeds import ReplacedSeed
 from fairway.errors import InputError
-from fairway.files import write_json
+from fairway.files import is_sealed, sealed, without_seal, write_json
 from fairway.traces.settings import settings
 from fairway.yamlfile import YamlFile
 
@@ -70,7 +70,7 @@ def calibration_fields(calibration: Calibration) -> dict[str, Any]:
 
 def write_calibration(calibration: Calibration, path: Path) -> None:
     """Write a calibration as JSON."""
-    write_json(path, calibration_fields(calibration))
+    write_json(path, sealed(calibration_fields(calibration)))
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -86,7 +86,12 @@ def read_calibration(path: Path) -> Calibration:
         raise InputError(f"the calibration cannot be read ({error.strerror})", remedy=remedy, file=path) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"the calibration is not JSON ({error})", remedy=remedy, file=path) from error
-    family = fields.pop("family", None) if isinstance(fields, dict) else None
+    if isinstance(fields, dict) and "family" in fields and not is_sealed(fields):
+        raise InputError(
+            "the calibration was edited after it was written", remedy="delete it and calibrate again", file=path
+        )
+    fields = without_seal(fields) if isinstance(fields, dict) else {}
+    family = fields.pop("family", None)
     if not isinstance(family, str) or family not in KINDS:
         raise InputError("this is not a calibration file", remedy=remedy, file=path)
     return settings(KINDS[family], YamlFile(path, fields, lines={}))

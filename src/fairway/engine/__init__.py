@@ -1,13 +1,14 @@
 """The readable engine: one instance, one step at a time, without a clock."""
 
-from fairway.engine.limits import EVICTIONS, Limits
+from fairway.engine.limits import EVICTIONS, Limits, refuse_unknown_eviction
 from fairway.engine.protocol import Engine, EngineFactory
-from fairway.engine.refusals import UnservableError, refuse_position, refuse_unservable, refuse_unsupported
+from fairway.engine.refusals import EVENTS, UnservableError, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.scheduler import Chunk, HookObserver, Scheduler, Step
 from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
 
 __all__ = [
+    "EVENTS",
     "EVICTIONS",
     "Chunk",
     "Engine",
@@ -21,7 +22,7 @@ __all__ = [
     "UnservableError",
     "WaitingQueue",
     "generated_block_id",
-    "refuse_position",
+    "refuse_unknown_eviction",
     "refuse_unservable",
     "refuse_unsupported",
 ]

@@ -29,5 +29,10 @@ class Limits:
             value = getattr(self, name)
             if value < least:
                 raise InputError(f"{name} is {value}", remedy=f"give at least {least}")
-        if self.eviction not in EVICTIONS:
-            raise InputError(f"eviction is {self.eviction!r}", remedy=f"choose from {', '.join(EVICTIONS)}")
+        refuse_unknown_eviction(self.eviction)
+
+
+def refuse_unknown_eviction(eviction: str) -> None:
+    """Raise `InputError` with the known ones if no cache evicts like this."""
+    if eviction not in EVICTIONS:
+        raise InputError(f"unknown eviction {eviction!r}", remedy=f"choose from {', '.join(EVICTIONS)}")

@@ -1,8 +1,6 @@
-"""What an engine refuses: requests that never fit, policies that ask too much, positions that are none."""
+"""What an engine refuses: requests that never fit, policies that ask too much."""
 
 from __future__ import annotations
-
-from collections.abc import Container
 
 from fairway.engine.limits import Limits
 from fairway.engine.request import Request
@@ -36,14 +34,4 @@ def refuse_unsupported(policy: Policy, supported: frozenset[Capability] = EVENTS
         raise InputError(
             f"policy {policy.name!r} needs {', '.join(sorted(lacking))}, which the engine does not support",
             remedy="choose a policy or an engine without it",
-        )
-
-
-def refuse_position(policy: Policy, position: int, waiting: int, taken: Container[int]) -> None:
-    """Raise `InputError` if ``position`` is none of ``waiting`` requests, or was yielded before."""
-    if position in taken or not 0 <= position < waiting:
-        raise InputError(
-            f"policy {policy.name!r} yielded position {position} of {waiting} waiting requests"
-            + (" twice" if position in taken else ""),
-            remedy="yield each position of the view at most once",
         )

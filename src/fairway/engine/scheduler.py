@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 
 from fairway.cache import BlockPool, EvictingPool, Pgdsf, SparedPrefixes, moved_frontier
 from fairway.engine.limits import Limits
-from fairway.engine.refusals import EVENTS, refuse_position, refuse_unservable, refuse_unsupported
+from fairway.engine.refusals import EVENTS, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
 from fairway.errors import InputError
-from fairway.policies import Capability, Column, Policy, QueueView
+from fairway.policies import Capability, Column, Policy, QueueView, checked_order, checked_victim_rank, tell_of_hook
 
 HookObserver = Callable[[int, QueueView, Policy], None]
 
@@ -154,13 +154,13 @@ class Scheduler:
             self._refresh_hits()
         view = self.waiting.view(step.now_ns)
         if Capability.ON_HOOK in self.policy.capabilities:
-            self.policy.on_hook(view)
+            tell_of_hook(self.policy, view)
         if self._observe_hook is not None:
             self._observe_hook(step.index, view, self.policy)
         if self._spared is not None:
-            requests = [self.waiting.requests[position] for position in self.policy.victim_rank(view)]
+            requests = [self.waiting.requests[position] for position in checked_victim_rank(self.policy, view)]
             self._spared.spare([request.chain[: request.frontier_blocks] for request in requests])
-        return self.policy.order(view)
+        return checked_order(self.policy, view)
 
     def _refresh_hits(self) -> None:
         """Bring every waiting request's hit up to date, at the cost of how far it moved."""
@@ -217,7 +217,6 @@ class Scheduler:
             position = next(order, None)
             if position is None:
                 break
-            refuse_position(self.policy, position, len(self.waiting), admitted)
             request = self.waiting.requests[position]
             hit = self.pool.longest_hit(request.chain, self._hit_limit_blocks(request))
             if not self._fits_whole(request, hit):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -81,7 +81,7 @@ def write_found(found: Found, path: Path) -> None:
 
 def _chunks(processes: int, folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield chunks by rising seed, a few ahead in the making; an end of the loop drops those."""
-    code = _code_digest()
+    code = code_digest()
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         ahead: list[tuple[int, Future[dict[str, Any]]]] = []
         first_seed = 0
@@ -89,7 +89,7 @@ def _chunks(processes: int, folder: Path) -> Iterator[tuple[int, dict[str, Any]]
             while True:
                 while len(ahead) < 2 * processes:
                     path = folder / code / f"{first_seed}.json"
-                    ahead.append((first_seed, pool.submit(_chunk, first_seed, path)))
+                    ahead.append((first_seed, _start(pool, first_seed, path)))
                     first_seed += SEEDS_PER_CHUNK
                 seed, made = ahead.pop(0)
                 yield seed, made.result()
@@ -98,11 +98,17 @@ def _chunks(processes: int, folder: Path) -> Iterator[tuple[int, dict[str, Any]]
                 future.cancel()
 
 
+def _start(pool: ProcessPoolExecutor, first_seed: int, path: Path) -> Future[dict[str, Any]]:
+    """Let a chunk be made, or read it if it was made before."""
+    if not path.exists():
+        return pool.submit(_chunk, first_seed, path)
+    made: Future[dict[str, Any]] = Future()
+    made.set_result(json.loads(path.read_text(encoding="utf-8")))
+    return made
+
+
 def _chunk(first_seed: int, path: Path) -> dict[str, Any]:
-    """Compare one chunk's cases under all policies, or read what was found before."""
-    if path.exists():
-        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return stored
+    """Compare one chunk's cases under all policies and write down what was met."""
     counts = {policy: Counts() for policy in compared_policies()}
     differs = None
     for seed in range(first_seed, first_seed + SEEDS_PER_CHUNK):
@@ -124,14 +130,10 @@ def _shrunk(seed: int, policy: str) -> Found:
     return Found(seed, policy, difference, small)
 
 
-def _code_digest() -> str:
+def code_digest() -> str:
     """Hash the package's sources: chunks made by other code do not count."""
     package = Path(fairway.__file__).parent
     digest = hashlib.sha256()
-    for file in _sources(package):
+    for file in sorted(package.rglob("*.py")):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _sources(package: Path) -> Sequence[Path]:
-    return sorted(package.rglob("*.py"))

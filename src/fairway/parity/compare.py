@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, Self
 
-from fairway.engine import Engine, HookObserver, Limits, Request, Scheduler, Step, UnservableError
+from fairway.engine import Engine, HookObserver, Limits, PrefillTime, Request, Scheduler, Step, UnservableError
 from fairway.parity.case import Case
 from fairway.policies import Policy, QueueView, make_policy
 from fairway.profile import Profile, load_profile
@@ -69,8 +69,8 @@ def compare(case: Case, policy: str) -> Comparison:
     aborts = case.aborts_ns()
     name = policy if policy != UNHOOKED else "fcfs"
 
-    def pair(first: Policy, limits: Limits, observe_hook: HookObserver | None) -> Engine:
-        return _Pair(first, make_policy(name), limits, aborts, counts, hooked=policy != UNHOOKED)
+    def pair(first: Policy, limits: Limits, observe_hook: HookObserver | None, prefill_time: PrefillTime) -> Engine:
+        return _Pair(first, make_policy(name), limits, prefill_time, aborts, counts, hooked=policy != UNHOOKED)
 
     trace = case.trace()
     try:
@@ -113,14 +113,15 @@ class _Pair:
         policy: Policy,
         same_policy: Policy,
         limits: Limits,
+        prefill_time: PrefillTime,
         aborts_ns: Sequence[tuple[int, int]],
         counts: Counts,
         *,
         hooked: bool,
     ) -> None:
         self._seen, self._vllm_seen = _Seen(), _Seen()
-        self._readable = Scheduler(policy, limits, self._seen)
-        self._vllm = VllmEngine(same_policy, limits, self._vllm_seen, hooked=hooked)
+        self._readable = Scheduler(policy, limits, self._seen, prefill_time)
+        self._vllm = VllmEngine(same_policy, limits, self._vllm_seen, prefill_time, hooked=hooked)
         self._hooked = hooked
         self._aborts = list(aborts_ns)
         self._submitted: set[int] = set()

@@ -9,10 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import vllm
-
 from fairway.files import write_json, write_text
 from fairway.parity.campaign import Outcome
+from fairway.vllm.versions import installed_version
 
 _COLUMNS = {
     "steps": "steps",
@@ -31,7 +30,7 @@ _COLUMNS = {
 def versions(commit: str) -> dict[str, str]:
     """Return what was compared; ``commit`` names the state of this repository."""
     return {
-        "vllm": str(vllm.__version__),
+        "vllm": installed_version(),
         "torch": version("torch"),
         "python": platform.python_version(),
         "fairway": commit,

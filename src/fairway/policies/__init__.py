@@ -13,6 +13,7 @@ from fairway.policies import (  # noqa: F401  importing a policy registers it
     ragcache,
     srpt,
 )
+from fairway.policies.asking import checked_order, checked_victim_rank, tell_of_hook
 from fairway.policies.base import Capability, Column, Policy, QueueView
 from fairway.policies.registry import make_policy, policy_names, register, register_family
 from fairway.policies.rules import ByArrival, ByScore, EveryK, Rule, RulePolicy, TwoLanes
@@ -30,8 +31,11 @@ __all__ = [
     "RulePolicy",
     "Score",
     "TwoLanes",
+    "checked_order",
+    "checked_victim_rank",
     "make_policy",
     "policy_names",
     "register",
     "register_family",
+    "tell_of_hook",
 ]

@@ -88,7 +88,10 @@ class Policy(ABC):
         """Hear of a new request (capability ``ON_ARRIVAL``)."""
 
     def on_hook(self, view: QueueView) -> None:
-        """Hear that a hook happens (capability ``ON_HOOK``): once a hook, before its order is asked for."""
+        """Hear that a hook happens (capability ``ON_HOOK``): once a hook, before its order is asked for.
+
+        A hook has at least one request waiting.
+        """
 
     def victim_rank(self, view: QueueView) -> Sequence[int]:
         """Return the positions whose cached prefixes the cache gives up last in this step (``VICTIM_RANK``).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fairway.policies.base import Capability
@@ -21,11 +21,11 @@ class KLpm(RulePolicy):
 
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.ON_ADMIT})
     k: int
-    admissions: int = 0
+    admissions: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k must be at least 1, not {self.k}")
+        if type(self.k) is not int or self.k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, not {self.k!r}")
 
     def rule(self) -> Rule:
         """Return longest prefix first with the oldest at every k-th turn."""

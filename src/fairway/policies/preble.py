@@ -83,10 +83,11 @@ class Preble(Policy):
         self._next_pointer = (_turns(_members(groups), self._pointer)[0] - 1) % GROUPS
 
     def on_admit(self, request_id: int) -> None:
-        """Move the pointer, once a step however many are admitted, and settle the credits of one draw."""
+        """Move the pointer, once a step however many are admitted; or settle the credits of one draw."""
         self._pointer = self._next_pointer
-        present = set(self._group_of.values())
-        self._credits = _settled(self._credits, present, self._group_of.pop(request_id))
+        if self.parameters.draw == "proportional":
+            present = set(self._group_of.values())
+            self._credits = _settled(self._credits, present, self._group_of.pop(request_id))
 
     def _groups(self, view: QueueView) -> Int64Array:
         now: Int64Array = cached_share_group(view.hit_tokens, view.n_tokens)

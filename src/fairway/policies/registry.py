@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from fairway.errors import InputError
-from fairway.policies.base import Policy
+from fairway.policies.base import Capability, Column, Policy
 
 ENTRY_POINT_GROUP = "fairway.policies"
 PolicyFactory = Callable[..., Policy]
@@ -50,23 +50,39 @@ def make_policy(name: str, **parameters: Any) -> Policy:
 
     Raises `InputError` for an unknown name (with the known ones) and for parameters that the policy refuses.
     """
+    factory = _factory(name)
     try:
-        policy = _factory(name)(**parameters)
+        policy = factory(**parameters)
     except (TypeError, ValueError) as error:
         raise InputError(f"policy {name!r} refuses its parameters: {error}", remedy="correct or drop them") from error
+    except Exception as error:  # whatever an outside policy raises is said to be that policy's
+        raise InputError(
+            f"policy {name!r} cannot be made: {type(error).__name__}: {error}", remedy="mend the policy"
+        ) from error
+    _check_contract(name, policy)
+    policy.name = name
+    return policy
+
+
+def _check_contract(name: str, policy: Policy) -> None:
     if not isinstance(policy, Policy):
         raise InputError(
             f"policy {name!r} is a {type(policy).__name__}, which is no fairway.policies.Policy",
             remedy="derive it from fairway.policies.Policy",
         )
-    policy.name = name
-    return policy
+    for attribute, kind in (("columns", Column), ("capabilities", Capability)):
+        declared = getattr(policy, attribute)
+        if not isinstance(declared, frozenset) or not all(isinstance(one, kind) for one in declared):
+            raise InputError(
+                f"policy {name!r} declares {attribute} {declared!r}",
+                remedy=f"declare a frozenset of fairway.policies.{kind.__name__}",
+            )
 
 
 def _factory(name: str) -> PolicyFactory:
     if name in _FACTORIES:
         return _FACTORIES[name]
-    family = re.fullmatch(r"(?P<prefix>.+)-(?P<number>[0-9]{1,9})", name)
+    family = re.fullmatch(r"(?P<prefix>.+)-(?P<number>0|[1-9][0-9]{0,8})", name)
     if family and family["prefix"] in _FAMILIES:
         found, number = _FAMILIES[family["prefix"]], int(family["number"])
         return lambda **parameters: found.factory(**{found.parameter: number, **parameters})

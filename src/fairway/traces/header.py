@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairway.errors import InputError
-from fairway.files import write_json
+from fairway.files import SEAL, is_sealed, sealed, without_seal, write_json
 
 FORMAT_VERSION = 1
 TIME_UNIT = "ms"
@@ -21,7 +21,7 @@ def header_path(trace_path: Path) -> Path:
 
 def write_header(trace_path: Path, header: Mapping[str, Any]) -> None:
     """Write the header beside ``trace_path``."""
-    write_json(header_path(trace_path), dict(header))
+    write_json(header_path(trace_path), sealed(header))
 
 
 def read_header(trace_path: Path) -> dict[str, Any] | None:
@@ -38,8 +38,10 @@ def read_header(trace_path: Path) -> dict[str, Any] | None:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the header cannot be read ({error})", remedy="build the trace again", file=path) from error
     header = _parse(text, path)
+    if SEAL in header and not is_sealed(header):  # a header written by hand has none
+        raise InputError("the header was edited after it was written", remedy="build the trace again", file=path)
     _check_fields(header, path)
-    return header
+    return without_seal(header)
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
@@ -84,3 +86,19 @@ def _check_fields(header: dict[str, Any], path: Path) -> None:
         )
     if header["block_tokens"] < 1:
         raise InputError("'block_tokens' is below 1", remedy="build the trace again", file=path)
+    _check_whole(header, ("seed", "seed_replacements"), 0, path)
+    parameters = header.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise InputError("'parameters' is no JSON object", remedy="build the trace again", file=path)
+    _check_whole(parameters, ("cache_blocks",), 2, path)
+
+
+def _check_whole(values: Mapping[str, Any], names: tuple[str, ...], least: int, path: Path) -> None:
+    """Refuse a value that is there and no whole number from ``least`` on that fits into 64 bits."""
+    for name in names:
+        if name in values and not (type(values[name]) is int and least <= values[name] < 2**63):
+            raise InputError(
+                f"{name!r} is {values[name]!r}, no whole number of at least {least}",
+                remedy="build the trace again",
+                file=path,
+            )

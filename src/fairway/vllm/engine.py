@@ -14,7 +14,9 @@ from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request as VllmRequest
 from vllm.v1.request import RequestStatus
 
+from fairway.cache import SparedPrefixes
 from fairway.engine import (
+    EVENTS,
     Chunk,
     HookObserver,
     Limits,
@@ -22,14 +24,13 @@ from fairway.engine import (
     Request,
     Step,
     WaitingQueue,
-    refuse_position,
     refuse_unservable,
     refuse_unsupported,
 )
 from fairway.errors import InputError
-from fairway.policies import Capability, Column, Policy
+from fairway.policies import Capability, Column, Policy, checked_order, checked_victim_rank, tell_of_hook
 from fairway.vllm.build import build_scheduler
-from fairway.vllm.hashes import BlockHashes, output_token_id
+from fairway.vllm.hashes import BlockContents, BlockHashes, output_token_id
 from fairway.vllm.probe import CacheProbe
 from fairway.vllm.scheduler import HookedScheduler, LoggedScheduler
 
@@ -49,7 +50,7 @@ class VllmEngine:
         *,
         hooked: bool = True,
     ) -> None:
-        refuse_unsupported(policy)
+        refuse_unsupported(policy, EVENTS | {Capability.VICTIM_RANK})
         if limits.eviction != "lru":
             raise InputError(f"vLLM does not know eviction {limits.eviction!r}", remedy="leave the eviction at lru")
         self.policy = policy
@@ -65,10 +66,14 @@ class VllmEngine:
         self._output: Any = None
         self._hashes = BlockHashes(limits.block_tokens)
         self.scheduler: LoggedScheduler = build_scheduler(HookedScheduler if hooked else LoggedScheduler, limits)
-        if isinstance(self.scheduler, HookedScheduler):
-            self.scheduler.order_waiting = self._ordered_queue
         self._pool = self.scheduler.kv_cache_manager.block_pool
         self._probe = CacheProbe(self._pool)
+        self._contents = BlockContents(self._pool.blocks, self._hashes)
+        self._spared = SparedPrefixes() if Capability.VICTIM_RANK in self._capabilities else None
+        if isinstance(self.scheduler, HookedScheduler):
+            self.scheduler.order_waiting = self._ordered_queue
+            if self._spared is not None:
+                self.scheduler.choose_victims(self._victims)
 
     @property
     def has_work(self) -> bool:
@@ -102,6 +107,8 @@ class VllmEngine:
         step = Step(self._steps, now_ns)
         self._steps += 1
         self._now_ns = now_ns
+        if self._spared is not None:
+            self._spared.spare(())  # until the hook, if there is one
         self._output = self.scheduler.schedule()
         step.preempted = self._preempted()
         for request in step.preempted:
@@ -159,16 +166,25 @@ class VllmEngine:
             self._refresh_hits()
         view = self.waiting.view(self._now_ns)
         if Capability.ON_HOOK in self._capabilities:
-            self.policy.on_hook(view)
+            tell_of_hook(self.policy, view)
         if self._observe_hook is not None:
             self._observe_hook(self._steps - 1, view, self.policy)
+        if self._spared is not None:
+            self._spared.spare([self._hit_ids(position) for position in checked_victim_rank(self.policy, view)])
         most = min(self.limits.budget_tokens, self.limits.max_num_seqs - len(self.scheduler.running))
-        taken: dict[int, None] = {}
-        for position in islice(self.policy.order(view), most):
-            refuse_position(self.policy, position, len(self.waiting), taken)
-            taken[position] = None
         requests, waiting = self.scheduler.requests, self.waiting.requests
-        return [requests[str(waiting[position].request_id)] for position in taken]
+        chosen = islice(checked_order(self.policy, view), most)
+        return [requests[str(waiting[position].request_id)] for position in chosen]
+
+    def _hit_ids(self, position: int) -> list[int]:
+        """Return the ids of the blocks that a waiting request hits."""
+        request = self.waiting.requests[position]
+        block_hashes = self.scheduler.requests[str(request.request_id)].block_hashes
+        return self._hashes.prefix_ids(block_hashes[: request.frontier_blocks])
+
+    def _victims(self, count: int) -> list[int]:
+        assert self._spared is not None
+        return self._spared.victims(count, self.free_list(), self._contents)
 
     def _refresh_hits(self) -> None:
         requests = self.scheduler.requests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from vllm.utils.hashing import sha256
@@ -54,6 +55,25 @@ class BlockHashes:
     def block_id(self, key: bytes) -> int:
         """Return the id that a block of vLLM's pool has in our chains, from its key (hash and group)."""
         return self._id_of[kv_cache_utils.get_block_hash(key)]
+
+    def prefix_ids(self, hashes: Sequence[bytes]) -> list[int]:
+        """Return the ids of a vLLM request's blocks in our chains, from their hashes."""
+        return [self._id_of[block_hash] for block_hash in hashes]
+
+
+class BlockContents(Sequence[int | None]):
+    """What each block of vLLM's pool holds, as an id of our chains, by the block's number; None if nothing."""
+
+    def __init__(self, blocks: Sequence[Any], hashes: BlockHashes) -> None:
+        self._blocks = blocks
+        self._hashes = hashes
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, block: Any) -> Any:
+        key = self._blocks[block].block_hash
+        return None if key is None else self._hashes.block_id(key)
 
 
 def output_token_id(request_id: int) -> int:

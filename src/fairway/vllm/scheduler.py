@@ -57,6 +57,20 @@ class HookedScheduler(LoggedScheduler):
 
     order_waiting: Callable[[], Sequence[Request]]
 
+    def choose_victims(self, victims: Callable[[int], Sequence[int]]) -> None:
+        """From now on allocate the blocks that ``victims`` gives, in its order: so many of the free ones, by number."""
+        pool = self.kv_cache_manager.block_pool
+        take = pool.get_new_blocks
+
+        def get_new_blocks(count: int) -> Any:
+            chosen = [pool.blocks[block] for block in victims(count)] if count <= pool.get_num_free_blocks() else []
+            for block in chosen:
+                pool.free_block_queue.remove(block)
+            pool.free_block_queue.prepend_n(chosen)
+            return take(count)
+
+        pool.get_new_blocks = get_new_blocks
+
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
         """Reorder, then schedule as vLLM does; those that were not to be tried stay waiting."""
         if not self.waiting:

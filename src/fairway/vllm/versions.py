@@ -99,9 +99,11 @@ def load_engine() -> EngineFactory:
 def check_version() -> None:
     """Raise one `InputError` that says which version is installed and which class or call differs."""
     try:
-        version = str(importlib.import_module("vllm").__version__)
+        version = installed_version()
     except ModuleNotFoundError as error:
         raise InputError(f"vLLM is not installed for this Python ({error.name} is missing)", remedy=_REMEDY) from error
+    except Exception as error:  # an import of vLLM beside other versions of its dependencies may raise anything
+        raise InputError(f"vLLM cannot be imported: {error}", remedy=_REMEDY) from error
     found = list(differences())
     if version in TESTED_VERSIONS and not found:
         return
@@ -113,13 +115,21 @@ def check_version() -> None:
     )
 
 
+def installed_version() -> str:
+    """Return the version of the vLLM of this Python."""
+    return str(importlib.import_module("vllm").__version__)
+
+
 def differences() -> Iterator[str]:
     """Yield what the installed vLLM lacks of `NEEDED`, each in a few words."""
     for needed in NEEDED:
         try:
             found = _find(needed)
-        except (ImportError, AttributeError):
+        except AttributeError:
             yield f"{needed.module} has no {needed.name}"
+            continue
+        except Exception as error:  # as above
+            yield f"{needed.module} cannot be imported ({error})"
             continue
         missing = [name for name in needed.parameters if name not in _parameters(found)]
         if missing:
@@ -130,6 +140,8 @@ def _find(needed: Needed) -> Any:
     found = importlib.import_module(needed.module)
     for part in needed.name.split("."):
         found = getattr(found, part)
+    if getattr(found, "__isabstractmethod__", False):
+        raise AttributeError(f"{needed.name} is only declared")
     return found
 
 

@@ -1,0 +1,50 @@
+"""Exit statuses and numbers of the command line."""
+
+import argparse
+
+import pytest
+
+from fairway.command import not_negative, positive, run
+from fairway.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            InputError("is wrong", remedy="mend it", file="a.json", line=3),
+            "error: a.json:3: is wrong. Remedy: mend it.",
+        ),
+        (IsADirectoryError(21, "Is a directory", "out"), "error: out: Is a directory. Remedy: check the path"),
+        (OSError(28, "No space left on device"), "error: No space left on device. Remedy: check"),
+        (MemoryError(), "error: the memory does not hold that."),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(error, line, capsys):
+    def main():
+        raise error
+
+    with pytest.raises(SystemExit) as end:
+        run(main)
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(line)
+    assert said.count("\n") == 1
+
+
+def test_a_status_is_passed_on():
+    with pytest.raises(SystemExit) as end:
+        run(lambda: 1)
+    assert end.value.code == 1
+
+
+def test_a_fault_of_ours_keeps_its_traceback():
+    with pytest.raises(ZeroDivisionError):
+        run(lambda: 1 // 0)
+
+
+def test_numbers():
+    assert (positive("7"), not_negative("0")) == (7, 0)
+    for read, text in ((positive, "0"), (positive, "-5"), (not_negative, "-1"), (positive, "1.5"), (positive, "²")):
+        with pytest.raises(argparse.ArgumentTypeError, match="no whole number"):
+            read(text)
