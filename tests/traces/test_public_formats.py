@@ -1,6 +1,9 @@
 """Public traces: their formats, units and faults, and one verdict for each row."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -235,3 +238,35 @@ def test_damaged_files_are_refused_or_read_never_worse(
     else:
         assert trace.prompt_tokens.min() >= 1
         assert (trace.arrival_ns >= 0).all()
+
+
+def test_the_script_writes_trace_header_and_verdicts_or_nothing(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "az.csv").write_text(AZURE, encoding="utf-8")
+    (tmp_path / "bad.csv").write_text(AZURE + "x\n", encoding="utf-8")
+    (tmp_path / "out").mkdir()
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [
+                *(sys.executable, str(root / "scripts/import_trace.py"), "--format", "azure"),
+                *("--trace", name, "--max-model-tokens", "500", "--out", "out/az.jsonl"),
+            ],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(root / "src")},
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+        )
+
+    refused = run("bad.csv")
+    assert (refused.returncode, list((tmp_path / "out").iterdir())) == (2, [])
+    assert refused.stderr.startswith("error: bad.csv:8: ")
+    done = run("az.csv")
+    assert done.returncode == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "az.header.json",
+        "az.jsonl",
+        "az.verdicts.csv",
+    ]
+    assert "excluded: prompt leaves no room for output in 500 tokens: 1 requests, 900 prompt tokens" in done.stdout
+    assert len(read_trace(tmp_path / "out/az.jsonl")) == 5

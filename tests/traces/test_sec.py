@@ -153,6 +153,9 @@ def test_the_second_sequence_asks_the_same_units_more_narrowly() -> None:
     texts = [{content for request in run for content in own_of(request)} for run in (first, second)]
     questions = [{request.segments[-1].content for request in run} for run in (first, second)]
     assert questions[0] & questions[1] == set()
+    for of in (lambda request: request.kind, lambda request: request.segments[-1].tokens):
+        equal = sum(of(one) == of(other) for one, other in zip(first, second, strict=True))
+        assert equal < 0.6 * len(first)  # drawn apart: kinds agree by chance for 0.54 of them
     assert texts[0] & texts[1] == set()
 
 

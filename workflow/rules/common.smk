@@ -101,9 +101,15 @@ def row_files(backends, workloads):
 CATALOGUE = Catalogue(Path(source("config")))
 
 
-def workload_files(wildcards):
+@functools.cache
+def files_of(workload):
     """Give the files that a workload's settings come from."""
-    return [str(file) for file in CATALOGUE.find(wildcards.workload).files]
+    return [str(file) for file in CATALOGUE.find(workload).files]
+
+
+def workload_files(wildcards):
+    """Give the files of a job's workload."""
+    return files_of(wildcards.workload)
 
 
 def workload_reference(wildcards):
@@ -111,10 +117,15 @@ def workload_reference(wildcards):
     return str(CATALOGUE.find(wildcards.workload))
 
 
-@functools.cache
+CORPUS_OF_FILE = {}  # every workload of one file has the same corpus: neither a variant nor the sweep changes it
+
+
 def corpus_of(workload):
     """Give the corpus that a workload's requests are made of."""
-    return f"data/corpus/{FILE_NAMES[CATALOGUE.find(workload).load().corpus]}"
+    reference = CATALOGUE.find(workload)
+    if reference.file not in CORPUS_OF_FILE:
+        CORPUS_OF_FILE[reference.file] = f"data/corpus/{FILE_NAMES[reference.load().corpus]}"
+    return CORPUS_OF_FILE[reference.file]
 
 
 def workload_corpus(wildcards):

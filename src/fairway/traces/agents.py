@@ -17,7 +17,7 @@ from fairway.traces.streams import Float64Array, stream
 from fairway.traces.ticks import spread_within_ticks, tick_ns
 from fairway.traces.trace import Int64Array, Trace
 
-SPREAD, RAW = "spread", "raw"
+SPREAD = "spread"
 
 
 @dataclass(frozen=True)
