@@ -11,7 +11,7 @@ from tests.analysis.conftest import write_result
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.bounds import bounds_row, least_total_flow_ns, read_bounds
 from fairway.analysis.metrics import EVERYTHING, Selection
-from fairway.analysis.metrics_table import bounds_rows, metrics_rows, write_metrics
+from fairway.analysis.metrics_table import bounds_rows, metrics_document, metrics_rows, write_metrics
 from fairway.analysis.results import read_result
 from fairway.errors import InputError
 
@@ -83,7 +83,8 @@ def test_the_table_says_what_the_bounds_are(tmp_path):
         write_result(tmp_path / "rows", "w", policy)
     results = [read_result(tmp_path / "rows", "w", policy) for policy in ("fcfs", "lpm")]
     rows = bounds_rows(results, {"w": read_bounds(write_bounds(tmp_path / "w.json", range(1, 6)))})
-    write_metrics(tmp_path / "out", metrics_rows(results, Resampling(20, 1)), Resampling(20, 1), rows)
+    document = metrics_document(metrics_rows(results, Resampling(20, 1)), Resampling(20, 1), rows)
+    write_metrics(tmp_path / "out", document)
     text = (tmp_path / "out" / "metrics.md").read_text(encoding="utf-8")
     assert "never forgets" in text
     assert "far below what can be reached" in text
@@ -116,7 +117,7 @@ def test_peek_is_called_peek_like_in_the_table(tmp_path):
     for policy in ("peek", "peek-fair", "fcfs"):
         write_result(tmp_path / "rows", "w", policy)
     results = [read_result(tmp_path / "rows", "w", policy) for policy in ("peek", "peek-fair", "fcfs")]
-    write_metrics(tmp_path / "out", metrics_rows(results, Resampling(20, 1)), Resampling(20, 1))
+    write_metrics(tmp_path / "out", metrics_document(metrics_rows(results, Resampling(20, 1)), Resampling(20, 1)))
     text = (tmp_path / "out" / "metrics.md").read_text(encoding="utf-8")
     assert {"| peek (PEEK-like) |", "| peek-fair (PEEK-like) |", "| fcfs |"} <= {
         f"| {line.split('|')[2].strip()} |" for line in text.splitlines() if line.startswith("| all")
