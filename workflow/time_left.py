@@ -22,12 +22,15 @@ TYPICAL_S = {
     "compute_bounds": 3.0,
     "check_exact": 4.5,
     "tabulate_metrics": 3.0,
+    "tabulate_comparison": 3.0,
+    "tabulate_regimes": 10.0,
+    "tabulate_sensitivity": 2.0,
+    "measure_regime": 2.0,
     "answer_claims": 2.0,
-    "plot_spike_timeline": 2.0,
-    "plot_flood": 2.0,
+    "summarise": 1.0,
     "all": 0.5,
 }
-_UNKNOWN_RULE_S = 5.0
+_UNKNOWN_RULE_S = 2.0  # as the figures take
 
 
 class ProgressHandler(logging.Handler):

@@ -48,6 +48,7 @@ def test_ratios_and_intervals_equal_those_of_resampling_by_hand(rows_root: Path)
     resampled = sorted(ratios[1:])
     assert (found.p99_ratio, found.p99_low, found.p99_high) == (ratios[0], resampled[2], resampled[97])
     assert found.phase == "spike"
+    assert found.requests == sum(map(len, sides[0]))
 
 
 def test_a_planted_slowdown_is_worse_and_a_copy_a_tie(rows_root: Path, write: Callable[..., Path]) -> None:

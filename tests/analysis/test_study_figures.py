@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -172,6 +173,18 @@ def test_scenarios_mark_verdicts_by_shape(write: Write, tmp_path: Path) -> None:
         figure = scenarios.draw(asked, "fairway", scenarios.Layout())
     markers = [line.get_marker() for line in figure.axes[1].lines if len(line.get_xdata()) == 1]
     assert markers == ["^", "v"]
+
+
+def test_a_scenario_in_which_every_baseline_starves_is_named(write: Write, tmp_path: Path) -> None:
+    for policy in ("fcfs", "fairway"):
+        folder = write(tmp_path, "sec-short-0.7", policy)
+    frame = pd.read_parquet(tmp_path / "sec-short-0.7" / "fcfs" / "requests.parquet")
+    frame.loc[frame[frame.phase == "spike"].groupby("seed").head(1).index, "first_token_ns"] += 10**13
+    frame.to_parquet(folder.parent / "fcfs" / "requests.parquet")
+    asked = Study.of(collect(Wanted(tmp_path, ("sec-short-0.7",), ("fcfs", "fairway"))), CLAIMS, Resampling(50))
+    with style.house_style():
+        figure = scenarios.draw(asked, "fairway", scenarios.Layout())
+    assert "no baseline that starves nobody: sec-short-0.7" in " ".join(texts(figure))
 
 
 def test_the_matrix_counts_targets(many_rows: Path) -> None:

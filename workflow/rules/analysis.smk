@@ -18,7 +18,7 @@ rule tabulate_metrics:
     params:
         code=ANALYSIS_CODE,
         rows_root=subpath(input[0], ancestor=3),
-        bounds_root="results/bounds",
+        bounds_root=subpath(input[-1], parent=True),
         workloads=TABLE_WORKLOADS,
         policies=CONFIG.policies,
         resamples=CONFIG.bootstrap.resamples,
@@ -78,7 +78,7 @@ rule plot_spike_timeline:
         "../../envs/analysis.yaml"
     params:
         code=ANALYSIS_CODE,
-        rows_root=ROWS_ROOT.format(backend="sim"),
+        rows_root=subpath(input[0], ancestor=3),
         workload=SPIKE_WORKLOAD,
         policies=figure_policies(SPIKE_WORKLOAD),
     shell:
@@ -101,7 +101,7 @@ rule plot_flood:
         "../../envs/analysis.yaml"
     params:
         code=ANALYSIS_CODE,
-        rows_root=ROWS_ROOT.format(backend="sim"),
+        rows_root=subpath(input[0], ancestor=3),
         workload=FLOOD_WORKLOAD,
         policies=figure_policies(FLOOD_WORKLOAD),
     shell:
@@ -154,8 +154,8 @@ rule backends_agree:
         "../../envs/analysis.yaml"
     params:
         code=ANALYSIS_CODE,
-        sim_root=ROWS_ROOT.format(backend="sim"),
-        vllm_root=ROWS_ROOT.format(backend="vllm-virtual"),
+        sim_root=subpath(input[0], ancestor=3),
+        vllm_root=subpath(input[-1], ancestor=3),
         workloads=TABLE_WORKLOADS,
         policies=CONFIG.policies,
     shell:

@@ -1,20 +1,5 @@
 """Figures of several workloads: each shows what is configured and names what is not."""
 
-ABLATIONS = ["fairway", "fairway-absolute", "fairway-nofair", "fairway-absolute-nofair"]
-ABLATION_WORKLOADS = ["sec-short-0.9", "sec-long-0.9", "sec-mixed-0.9", "sec-mixed-1.1"]
-COMPARED = [*GROUPS["baselines"], "fairway"]
-MOVED = ["fairway", *GROUPS["one_parameter_moved"]]
-# Each figure's workloads and policies; it is drawn if at least one result of them is configured.
-STUDIES = {
-    "scenarios": (SETS["eleven"], COMPARED),
-    "plane": (SETS["dynamic"], [*COMPARED, "srpt"]),
-    "targets": (SETS["dynamic"], COMPARED),
-    "ablations": (ABLATION_WORKLOADS, ABLATIONS),
-    "spread": (SETS["fourteen"], ["fcfs"]),
-    "sensitivity": (SETS["tuning"], MOVED),
-    "regimes": (SETS["sweep"], COMPARED),
-}
-
 
 rule plot_scenarios:
     input:
@@ -162,7 +147,7 @@ use rule plot_spike_timeline as plot_spike_timeline_b with:
         "benchmarks/dag/plot_spike_timeline_b.tsv"
     params:
         code=ANALYSIS_CODE,
-        rows_root=ROWS_ROOT.format(backend="sim"),
+        rows_root=subpath(input[0], ancestor=3),
         workload="sec-dynamic-b",
         policies=figure_policies("sec-dynamic-b"),
 
@@ -179,35 +164,6 @@ use rule plot_flood as plot_flood_long with:
         "benchmarks/dag/plot_flood_long.tsv"
     params:
         code=ANALYSIS_CODE,
-        rows_root=ROWS_ROOT.format(backend="sim"),
+        rows_root=subpath(input[0], ancestor=3),
         workload="sec-flood-long",
         policies=figure_policies("sec-flood-long"),
-
-
-def figures():
-    """Give the names of the figures of which at least one result is configured."""
-    by_workload = {
-        SPIKE_WORKLOAD: "spike-timeline",
-        "sec-dynamic-b": "spike-timeline-b",
-        FLOOD_WORKLOAD: "flood",
-        "sec-flood-long": "flood-long",
-    }
-    drawn = [name for workload, name in by_workload.items() if figure_policies(workload)]
-    drawn += [name for name in STUDIES if can_be_shown(name)]
-    if study_rows([SPIKE_WORKLOAD], ["fairway"]):
-        drawn.append("order-shift")
-    return drawn
-
-
-def can_be_shown(study):
-    """Say whether a study has Fairway and something to compare it with; the spread needs FCFS alone."""
-    workloads, policies = STUDIES[study]
-    return any(
-        len(set(policies) & set(CONFIG.policies_for(workload))) >= min(2, len(policies))
-        and ("fairway" in CONFIG.policies_for(workload) or "fairway" not in policies)
-        for workload in workloads
-        if workload in CONFIG.workloads
-    )
-
-
-FIGURES = figures()

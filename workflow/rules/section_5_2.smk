@@ -18,8 +18,8 @@ use rule tabulate_metrics as tabulate_section_5_2 with:
         "benchmarks/dag/tabulate_section_5_2.tsv"
     params:
         code=ANALYSIS_CODE,
-        rows_root=ROWS_ROOT.format(backend="sim"),
-        bounds_root="results/bounds",
+        rows_root=subpath(input[0], ancestor=3),
+        bounds_root=subpath(input[-1], parent=True),
         workloads=SECTION_WORKLOADS,
         policies=CONFIG.policies,
         resamples=CONFIG.bootstrap.resamples,
@@ -42,7 +42,7 @@ use rule answer_claims as answer_section_5_2 with:
         "benchmarks/dag/answer_section_5_2.tsv"
     params:
         code=ANALYSIS_CODE,
-        rows_root=ROWS_ROOT.format(backend="sim"),
+        rows_root=subpath(input[0], ancestor=3),
         workloads=SECTION_WORKLOADS,
         policies=CONFIG.policies,
         also=[],

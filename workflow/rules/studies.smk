@@ -37,3 +37,46 @@ def study_options(workloads, policies):
     """Give the options of a script that also compares, with intervals."""
     bootstrap = f"--resamples {CONFIG.bootstrap.resamples} --bootstrap-seed {CONFIG.bootstrap.seed}"
     return f"{result_options(workloads, policies)} --claims {CLAIMS_FILE!r} {bootstrap}"
+
+
+ABLATIONS = ["fairway", "fairway-absolute", "fairway-nofair", "fairway-absolute-nofair"]
+ABLATION_WORKLOADS = ["sec-short-0.9", "sec-long-0.9", "sec-mixed-0.9", "sec-mixed-1.1"]
+COMPARED = [*GROUPS["baselines"], "fairway"]
+MOVED = ["fairway", *GROUPS["one_parameter_moved"]]
+# Each figure's workloads and policies; it is drawn if at least one result of them is configured.
+STUDIES = {
+    "scenarios": (SETS["eleven"], COMPARED),
+    "plane": (SETS["dynamic"], [*COMPARED, "srpt"]),
+    "targets": (SETS["dynamic"], COMPARED),
+    "ablations": (ABLATION_WORKLOADS, ABLATIONS),
+    "spread": (SETS["fourteen"], ["fcfs"]),
+    "sensitivity": (SETS["tuning"], MOVED),
+    "regimes": (SETS["sweep"], COMPARED),
+}
+# What a study shows nothing without.
+NEEDED = {name: {"fairway"} for name in STUDIES} | {"spread": {"fcfs"}, "plane": set(), "targets": {"fcfs", "lpm"}}
+
+
+def figures():
+    """Give the names of the figures of which at least one result is configured."""
+    by_workload = {
+        SPIKE_WORKLOAD: "spike-timeline",
+        "sec-dynamic-b": "spike-timeline-b",
+        FLOOD_WORKLOAD: "flood",
+        "sec-flood-long": "flood-long",
+    }
+    drawn = [name for workload, name in by_workload.items() if figure_policies(workload)]
+    drawn += [name for name in STUDIES if can_be_shown(name)]
+    if study_rows([SPIKE_WORKLOAD], ["fairway"]):
+        drawn.append("order-shift")
+    return drawn
+
+
+def can_be_shown(study):
+    """Say whether a study has its needed policies, and something to compare with, on one of its workloads."""
+    workloads, policies = STUDIES[study]
+    run = [set(policies) & set(CONFIG.policies_for(workload)) for workload in workloads if workload in CONFIG.workloads]
+    return any(NEEDED[study] <= some and len(some) >= min(2, len(policies)) for some in run)
+
+
+FIGURES = figures()

@@ -67,7 +67,10 @@ def draw(study: Study, policy: str, layout: Layout) -> Figure:
     ratio.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     ratio.set_xlabel(f"p99, {style.look(policy).label} over best baseline (95%)")
     _add_legend(figure, lines, policy)
-    text_in = style.add_provenance(figure, study.collection.listed, study.collection.missing())
+    drawn = {line.workload for line in lines}
+    without = [name for name in study.collection.found_workloads if name not in drawn]
+    remark = f"no baseline that starves nobody: {', '.join(without)}" if without else ""
+    text_in = style.add_provenance(figure, study.collection.listed, study.collection.missing(), remark)
     bottom = (text_in + 0.45) / height_in
     figure.subplots_adjust(left=0.15, right=0.985, top=1 - 0.4 / height_in, bottom=bottom, wspace=0.06)
     return figure
