@@ -55,7 +55,7 @@ def draw(study: Study, policy: str, layout: Layout) -> Figure:
         _draw_latency(latency, place, line, policy)
         _draw_ratio(ratio, place, line.comparison)
     latency.set_yticks(range(len(lines)), [line.workload for line in lines])
-    latency.set_ylim(len(lines) - 0.5, -0.5)
+    latency.set_ylim(max(1, len(lines)) - 0.5, -0.5)
     latency.set_xscale("log")
     style.label_decades(latency.xaxis)
     latency.set_xlabel("p99 TTFT (s)")
