@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairway.analysis import metrics
@@ -83,10 +84,23 @@ def test_without_reuse_information_hits_are_not_applicable(write: Write, tmp_pat
     assert "0.0% |" not in page.split("Whole runs")[0]
 
 
-def test_extrapolated_tokens_and_starving_are_shown(write: Write, tmp_path: Path) -> None:
+def test_extrapolated_tokens_are_shown(write: Write, tmp_path: Path) -> None:
     write(tmp_path, "w", "fcfs", of_runs={"computed_tokens": [1000] * 5, "extrapolated_tokens": [31] * 5})
     rows = metrics_rows([read_result(tmp_path, "w", "fcfs")], RESAMPLING)
+    assert "3.1% of prefill tokens extrapolated" in metrics_markdown(metrics_document(rows, RESAMPLING))
+
+
+def test_a_policy_that_starves_requests_is_marked(write: Write, tmp_path: Path) -> None:
+    path = write(tmp_path, "w", "fcfs") / "requests.parquet"
+    frame = pd.read_parquet(path)
+    frame["first_token_ns"] = frame["arrival_ns"] + 10**9
+    frame.loc[frame[frame.phase == "spike"].groupby("seed").head(1).index, "first_token_ns"] += 2_500_000_000
+    frame.to_parquet(path)
+    rows = metrics_rows([read_result(tmp_path, "w", "fcfs")], RESAMPLING)
     page = metrics_markdown(metrics_document(rows, RESAMPLING))
-    assert "3.1% of prefill tokens extrapolated" in page
-    starving = [row for row in rows if row.worst_over_p99_median > 3]
-    assert page.count(" starving |") == len(starving)
+    assert "| spike | fcfs |" in page
+    for line in page.splitlines():
+        if line.startswith("| spike | fcfs |"):
+            assert "| 3.5 (3.5) starving |" in line
+        if line.startswith("| steady | fcfs |"):
+            assert "| 1 (1) |" in line
