@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from fairway.analysis.agreement import compare_backends
-from fairway.engine import Request, Scheduler
+from fairway.engine import Limits, Request, Scheduler
 from fairway.errors import InputError
 from fairway.experiment import Experiment, run_experiment
 from fairway.parity import random_case
-from fairway.policies import Capability, Column, Policy, make_policy, policy_names
+from fairway.policies import Capability, Policy, make_policy, policy_names
 from fairway.profile import load_profile
 from fairway.replay import replay
 from fairway.rows import read_runs
@@ -85,12 +85,12 @@ class Repeating(Listening):
 
 class Demanding(Listening):
     name = "demanding"
-    columns = frozenset({Column.REMAINING_NS})
+    capabilities = frozenset({Capability.RUNNING_CAP})
 
 
 @pytest.mark.parametrize(
     ("policy", "problem"),
-    [(Repeating(), "yielded position 0 of .* twice"), (Demanding(), "'demanding' needs remaining_ns")],
+    [(Repeating(), "yielded position 0 of .* twice"), (Demanding(), "'demanding' needs running_cap")],
     ids=["twice", "unsupported"],
 )
 def test_what_a_policy_may_not_do_is_refused_alike(policy, problem):
@@ -104,3 +104,8 @@ def test_a_request_beyond_the_models_context_is_refused_by_name():
     engine = VllmEngine(make_policy("fcfs"), replace(random_case(0).limits, cache_blocks=10_000, block_tokens=16))
     with pytest.raises(InputError, match="request 3 has 131072 prompt and 1 output tokens"):
         engine.submit(Request(3, 0, 131_072, 1, list(range(8192))))
+
+
+def test_an_eviction_that_vllm_lacks_is_refused():
+    with pytest.raises(InputError, match="vLLM does not know eviction 'pgdsf'"):
+        VllmEngine(make_policy("fcfs"), Limits(64, eviction="pgdsf"), prefill_time=lambda n, h: n - h)

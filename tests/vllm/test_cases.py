@@ -70,7 +70,7 @@ def test_a_preempted_request_keeps_its_age(policy):
 
 def preemption_log(engine_class, policy):
     """Run the case step by step; each step gives (index, victims, waiting ids, their arrivals)."""
-    engine = engine_class(make_policy(policy), Limits(cache_blocks=21))
+    engine = engine_class(make_policy(policy), Limits(cache_blocks=21), prefill_time=lambda n, h: 1000 * n - h)
     cached = [1, 2]  # two blocks of request 1: a cached prefix for those that come later
     later = [request(number, [*cached[:1], 100 + number], arrival_ns=number) for number in range(3, 9)]
     engine.submit(request(1, range(1, 11), arrival_ns=0, output_tokens=120))

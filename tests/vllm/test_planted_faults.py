@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairway.cache import BlockPool
+from fairway.cache import BlockPool, EvictingPool
 from fairway.engine import Limits, Scheduler, Step
 from fairway.engine.scheduler import Chunk
 from fairway.parity import FAILED, compare, random_case, read_case, shrink, write_case
@@ -24,7 +24,12 @@ def newest_copy_is_hit(patch):
 
 def copies_are_merged(patch):
     register = BlockPool.register
-    patch(BlockPool, "register", lambda self, block, key: None if key in self._copies else register(self, block, key))
+
+    def register_first(self, block, key, parent=None):
+        if key not in self._copies:
+            register(self, block, key, parent)
+
+    patch(BlockPool, "register", register_first)
 
 
 def blocks_are_freed_first_to_last(patch):
@@ -176,6 +181,36 @@ def waiting_requests_come_before_running_ones(patch):
     patch(Scheduler, "schedule", schedule)
 
 
+def needed_blocks_are_not_spared(patch):
+    patch(EvictingPool, "_take_free", BlockPool._take_free)
+
+
+def victims_are_forgotten_in_the_order_of_the_free_list(patch):
+    def take_free(self, count, original=EvictingPool._take_free):
+        order = {block: place for place, block in enumerate(self._free)}
+        return sorted(original(self, count), key=order.get)
+
+    patch(EvictingPool, "_take_free", take_free)
+
+
+def what_was_spared_stays_spared(patch):
+    def ordered_queue(self, step, original=Scheduler._ordered_queue):
+        if len(self.waiting) or self._spared is None:
+            return original(self, step)
+        return iter(())
+
+    patch(Scheduler, "_ordered_queue", ordered_queue)
+
+
+def a_policy_does_not_hear_of_hooks(patch):
+    def ordered_queue(self, step, original=Scheduler._ordered_queue):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("fairway.engine.scheduler.tell_of_hook", lambda policy, view: None)
+            return original(self, step)
+
+    patch(Scheduler, "_ordered_queue", ordered_queue)
+
+
 FAULTS = [
     newest_copy_is_hit,
     copies_are_merged,
@@ -197,10 +232,19 @@ FAULTS = [
 ]
 
 
-def differences(cases=MOST_CASES):
+FAULTS_OF_POLICIES = [
+    (needed_blocks_are_not_spared, "peek"),
+    (victims_are_forgotten_in_the_order_of_the_free_list, "peek"),
+    (what_was_spared_stays_spared, "peek"),
+    (a_policy_does_not_hear_of_hooks, "lpm-aging"),
+    (a_policy_does_not_hear_of_hooks, "preble"),
+]
+
+
+def differences(cases=MOST_CASES, policies=("fcfs", "lpm")):
     """Yield (case, policy, difference) of random cases."""
     for seed in range(cases):
-        for policy in ("fcfs", "lpm"):
+        for policy in policies:
             case = random_case(seed)
             difference = compare(case, policy).difference
             if difference is not None:
@@ -211,6 +255,13 @@ def differences(cases=MOST_CASES):
 def test_a_fault_is_found(fault, monkeypatch):
     fault(monkeypatch.setattr)
     difference = next(found for _, _, found in differences() if found.what != FAILED)
+    assert difference.readable != difference.vllm
+
+
+@pytest.mark.parametrize(("fault", "policy"), FAULTS_OF_POLICIES)
+def test_a_fault_in_what_a_policy_may_ask_is_found(fault, policy, monkeypatch):
+    fault(monkeypatch.setattr)
+    difference = next(found for _, _, found in differences(policies=[policy]) if found.what != FAILED)
     assert difference.readable != difference.vllm
 
 

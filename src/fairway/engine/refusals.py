@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairway.engine.limits import Limits
 from fairway.engine.request import Request
+from fairway.engine.waiting_queue import PrefillTime
 from fairway.errors import InputError
 from fairway.policies import Capability, Column, Policy
 
@@ -35,3 +36,9 @@ def refuse_unsupported(policy: Policy, supported: frozenset[Capability] = EVENTS
             f"policy {policy.name!r} needs {', '.join(sorted(lacking))}, which the engine does not support",
             remedy="choose a policy or an engine without it",
         )
+
+
+def refuse_missing_time(policy: Policy, limits: Limits, prefill_time: PrefillTime | None) -> None:
+    """Raise `ValueError` if ``T(n, h)`` is needed, by the policy or the eviction, and not given."""
+    if prefill_time is None and (Column.REMAINING_NS in policy.columns or limits.eviction == "pgdsf"):
+        raise ValueError("remaining_ns and pgdsf need a prefill_time")

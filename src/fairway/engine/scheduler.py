@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from fairway.cache import BlockPool, EvictingPool, Pgdsf, SparedPrefixes, moved_frontier
 from fairway.engine.limits import Limits
-from fairway.engine.refusals import EVENTS, refuse_unservable, refuse_unsupported
+from fairway.engine.refusals import EVENTS, refuse_missing_time, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
 from fairway.errors import InputError
@@ -71,6 +71,7 @@ class Scheduler:
         prefill_time: PrefillTime | None = None,
     ) -> None:
         refuse_unsupported(policy, EVENTS | {Capability.VICTIM_RANK})
+        refuse_missing_time(policy, limits, prefill_time)
         self.policy = policy
         self.limits = limits
         self._prefill_time = prefill_time
@@ -140,8 +141,6 @@ class Scheduler:
                 f"policy {self.policy.name!r} says which blocks to evict, and eviction {self.limits.eviction!r} too",
                 remedy="leave the eviction at lru",
             )
-        if self._prefill_time is None and (self._pgdsf or Column.REMAINING_NS in self.policy.columns):
-            raise ValueError("remaining_ns and pgdsf need a prefill_time")
 
     # step 0: the hook
 

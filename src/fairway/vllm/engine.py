@@ -24,6 +24,7 @@ from fairway.engine import (
     Request,
     Step,
     WaitingQueue,
+    refuse_missing_time,
     refuse_unservable,
     refuse_unsupported,
 )
@@ -51,6 +52,7 @@ class VllmEngine:
         hooked: bool = True,
     ) -> None:
         refuse_unsupported(policy, EVENTS | {Capability.VICTIM_RANK})
+        refuse_missing_time(policy, limits, prefill_time)
         if limits.eviction != "lru":
             raise InputError(f"vLLM does not know eviction {limits.eviction!r}", remedy="leave the eviction at lru")
         self.policy = policy
