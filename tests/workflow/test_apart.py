@@ -69,6 +69,8 @@ def test_a_version_at_the_end_of_a_name_is_no_number(load: Callable[[str], Confi
     configuration = load("seeds_of: {sec-short-0.9: {first: 7, count: 1}}\n")
     assert configuration.seeds_for("sec-short-0.9") == (7,)
     assert configuration.seeds_for("sec-short-0.7") == configuration.seeds
+    with pytest.raises(InputError, match="unknown workload 'sec-short'"):
+        load("seeds_of: {sec-short: {first: 7, count: 1}}\n")
 
 
 def test_a_name_is_a_variant_or_the_policy_itself(load: Callable[[str], Configuration]) -> None:
