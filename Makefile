@@ -63,7 +63,10 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)"
 
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
+		--out-csv results/scheduling.csv
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_reference.py --summary results/tables/summary.json \
+		--scheduling results/scheduling.json \
 		--config "$(CONFIG)" --references docs/reference --readme README.md --date "$$(date -u +%F)" \
 		--commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)"
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.reference import origin_of, readme_with, reference_document, write_reference
+from fairway.analysis.scheduling import read_scheduling
 from fairway.analysis.summary import read_summary
 from fairway.command import run
 from fairway.files import write_text
@@ -17,6 +18,7 @@ def main() -> int:
         "of the configuration, and put its claims table into the README, between the README's markers."
     )
     parser.add_argument("--summary", type=Path, required=True, help="summary.json of the run")
+    parser.add_argument("--scheduling", type=Path, help="JSON of time_ordering.py, to stand beside the tables")
     parser.add_argument("--config", type=Path, required=True, help="configuration file of the run")
     parser.add_argument("--date", required=True, help="day of the run, as 2026-01-31")
     parser.add_argument("--commit", required=True, help="commit that ran")
@@ -25,7 +27,8 @@ def main() -> int:
     arguments = parser.parse_args()
     name = arguments.config.stem
     origin = origin_of(name, arguments.config, arguments.date, arguments.commit)
-    reference = reference_document(read_summary(arguments.summary), origin)
+    scheduling = {"scheduling": read_scheduling(arguments.scheduling)} if arguments.scheduling else {}
+    reference = reference_document({**read_summary(arguments.summary), **scheduling}, origin)
     readme = readme_with(arguments.readme.read_text(encoding="utf-8"), reference, arguments.readme)
     write_reference(arguments.references / name, reference)
     write_text(arguments.readme, readme)

@@ -202,11 +202,14 @@ def test_a_reference_is_published_into_a_readme(rows_root: Path, tmp_path: Path)
     options = ("--summary", tmp_path / "summary.json", "--config", REPOSITORY / "config" / "quick.yaml")
     origin = ("--date", "2026-02-03", "--commit", "c0ffee00c0ffee00")
     places = ("--references", tmp_path / "reference", "--readme", readme)
-    published = call("publish_reference", *options, *origin, *places)
+    times = {"policy": "lpm", "waiting": 32, "median_us": 20.5, "p90_us": 30.0, "repetitions": 7}
+    scheduling = tmp_path / "times.json"
+    scheduling.write_text(json.dumps({"machine": {"cores": 2}, "rows": [times]}), encoding="utf-8")
+    published = call("publish_reference", *options, "--scheduling", scheduling, *origin, *places)
     assert published.returncode == 0, published.stderr
     assert "on 2026-02-03 at commit c0ffee00c0ff" in readme.read_text(encoding="utf-8")
     folder = tmp_path / "reference" / "quick"
-    assert sorted(path.name for path in folder.iterdir()) == ["claims.md", "reference.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["claims.md", "reference.json", "scheduling.md"]
     readme.write_text("no markers", encoding="utf-8")
     shutil.rmtree(folder)
     refused = call("publish_reference", *options, *origin, *places)
