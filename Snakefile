@@ -48,9 +48,10 @@ rule all:
         expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
         vllm_tables(),
         claims=rules.answer_claims.output.json,
+        tables=expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES]),
     log:
         "logs/show_claims.log",
     conda:
         "envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} 2>&1 | tee {log:q}'
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --tables {input.tables:q}' " 2>&1 | tee {log:q}"

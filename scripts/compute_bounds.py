@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from fairway.bounds import bounds_of
-from fairway.command import run
-from fairway.files import write_json
+from fairway.command import positive, run
+from fairway.files import write_sealed
 from fairway.profile import load_profile, profile_names
 
 
@@ -19,12 +19,12 @@ def main() -> int:
     )
     parser.add_argument("--traces", required=True, nargs="+", type=Path, help="Mooncake JSON lines, one file a seed")
     parser.add_argument("--profile", required=True, help="a shipped profile's name, or a .toml or .json file")
-    parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
-    parser.add_argument("--block-tokens", type=int, default=16, help="tokens a block (default 16)")
+    parser.add_argument("--budget-tokens", type=positive, default=2048, help="tokens a step (default 2048)")
+    parser.add_argument("--block-tokens", type=positive, default=16, help="tokens a block (default 16)")
     parser.add_argument("--out", required=True, type=Path, help="JSON file to write")
     arguments = parser.parse_args()
     profile = load_profile(arguments.profile)
-    write_json(arguments.out, bounds_of(arguments.traces, profile, arguments.budget_tokens, arguments.block_tokens))
+    write_sealed(arguments.out, bounds_of(arguments.traces, profile, arguments.budget_tokens, arguments.block_tokens))
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import run
+from fairway.command import not_negative, run
 from fairway.files import write_text
 from fairway.traces.corpora_card import card, compare_agents, compare_filings, compare_questions
 from fairway.traces.mooncake import read_trace
@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--questions", required=True, type=Path, help="MuSiQue questions, JSON lines")
     parser.add_argument("--tokenizer", required=True, type=Path, help="tokenizer.model of the package llama-models")
     parser.add_argument("--agent-trace", required=True, type=Path, help="Mooncake's agent trace, JSON lines")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the embedded corpora (default 1)")
+    parser.add_argument("--seed", type=not_negative, default=1, help="seed of the embedded corpora (default 1)")
     parser.add_argument("--out", required=True, type=Path, help="Markdown file to write")
     arguments = parser.parse_args()
     questions = read_questions(arguments.questions, llama3_counter(arguments.tokenizer), NAME)

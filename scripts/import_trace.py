@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import run
+from fairway.command import positive, run
 from fairway.files import write_text
 from fairway.traces import write_trace
 from fairway.traces.description import describe_trace
@@ -21,7 +21,7 @@ def main() -> int:
     )
     parser.add_argument("--format", required=True, choices=list(FORMATS), help="the file's format")
     parser.add_argument("--trace", required=True, type=Path, help="file to read")
-    parser.add_argument("--max-model-tokens", type=int, help="prompt and output together (default: no limit)")
+    parser.add_argument("--max-model-tokens", type=positive, help="prompt and output together (default: no limit)")
     parser.add_argument(
         "--failures-as-prefill", action="store_true", help="serve rows without output as a prefill instead of none"
     )

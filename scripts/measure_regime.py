@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from fairway.command import run
-from fairway.files import write_json
+from fairway.files import write_sealed
 from fairway.regime import measure_regime
 
 
@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="JSON file to write")
     arguments = parser.parse_args()
     regime = measure_regime(arguments.rows, arguments.traces, arguments.phase)
-    write_json(arguments.out, dataclasses.asdict(regime))
+    write_sealed(arguments.out, dataclasses.asdict(regime))
     return 0
 
 

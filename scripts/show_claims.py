@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.claims_table import is_sound, read_document, terminal
+from fairway.analysis.tables import edited_pages
 from fairway.command import run
 
 
@@ -15,14 +16,20 @@ def parse() -> argparse.Namespace:
         description="Print the claims table. Exit status 1 if a result it rests on was edited or is missing."
     )
     parser.add_argument("--claims", type=Path, required=True, help="claims.json as answer_claims.py wrote it")
+    parser.add_argument(
+        "--tables", type=Path, nargs="*", default=[], help="other tables (JSON) whose pages are checked for edits, too"
+    )
     return parser.parse_args()
 
 
 def main() -> int:
     arguments = parse()
     document = read_document(arguments.claims)
+    edited = [page for table in [arguments.claims, *arguments.tables] for page in edited_pages(table)]
     print(terminal(document, arguments.claims.parent))
-    return 0 if is_sound(document) else 1
+    for page in edited:
+        print(f"EDITED after it was written: {page}. Delete it and run the workflow, which makes it again.")
+    return 0 if is_sound(document) and not edited else 1
 
 
 if __name__ == "__main__":

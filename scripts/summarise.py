@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.analysis.summary import summarise
 from fairway.command import run
-from fairway.files import write_json
+from fairway.files import write_sealed
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("--parts", type=Path, nargs="+", required=True, help="JSON files of tables: claims.json, ...")
     parser.add_argument("--out", type=Path, required=True, help="JSON file to write")
     arguments = parser.parse_args()
-    write_json(arguments.out, summarise(arguments.parts))
+    write_sealed(arguments.out, summarise(arguments.parts))
     return 0
 
 

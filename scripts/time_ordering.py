@@ -8,8 +8,8 @@ import dataclasses
 import io
 from pathlib import Path
 
-from fairway.command import run
-from fairway.files import write_json, write_text
+from fairway.command import not_negative, positive, run
+from fairway.files import write_sealed, write_text
 from fairway.ordering_time import OrderingTime, machine, measure
 from fairway.policies import policy_names
 
@@ -20,17 +20,17 @@ def main() -> int:
         "of this machine and differ from run to run, so they belong beside the tables and not into them."
     )
     parser.add_argument("--policies", nargs="+", default=policy_names(), help="policies to measure (default: all)")
-    parser.add_argument("--waiting", nargs="+", type=int, default=[32, 128, 1024], help="queue lengths")
-    parser.add_argument("--repetitions", type=int, default=201, help="hooks of which to take the median (default 201)")
-    parser.add_argument("--budget-tokens", type=int, default=2048, help="tokens a step (default 2048)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random queues (default 1)")
+    parser.add_argument("--waiting", nargs="+", type=positive, default=[32, 128, 1024], help="queue lengths")
+    parser.add_argument("--repetitions", type=positive, default=201, help="hooks to take the median of (default 201)")
+    parser.add_argument("--budget-tokens", type=positive, default=2048, help="tokens a step (default 2048)")
+    parser.add_argument("--seed", type=not_negative, default=1, help="seed of the random queues (default 1)")
     parser.add_argument("--out-json", required=True, type=Path, help="JSON file to write, the machine noted in it")
     parser.add_argument("--out-csv", required=True, type=Path, help="CSV file to write")
     arguments = parser.parse_args()
     times = list(
         measure(arguments.policies, arguments.waiting, arguments.repetitions, arguments.budget_tokens, arguments.seed)
     )
-    write_json(arguments.out_json, {"machine": machine(), "rows": [dataclasses.asdict(one) for one in times]})
+    write_sealed(arguments.out_json, {"machine": machine(), "rows": [dataclasses.asdict(one) for one in times]})
     write_text(arguments.out_csv, _as_csv(times))
     for one in times:
         print(f"{one.policy}, {one.waiting:,} waiting: {one.median_us:.0f} us (p90 {one.p90_us:.0f})")

@@ -31,7 +31,7 @@ def build(folder: Path, seed: int) -> Path:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    key = {"backend": "sim", "workload": "w", "policy": "fcfs"}
+    key = {"workload": "w", "policy": "fcfs"}
     requests = [  # seed, phase, prompt, hit (None: refused)
         *[
             (1, "steady", 1_000, 900),
@@ -83,7 +83,11 @@ def rows(tmp_path: Path) -> Path:
                     "seed_replacements",
                 )
             },
-            **{name: ["", ""] for name in ("evidence", "profile", "profile_evidence", "corpus", "trace_sha256")},
+            "window": [None, None],
+            **{
+                name: ["", ""]
+                for name in ("backend", "reuse", "evidence", "profile", "profile_evidence", "corpus", "trace_sha256")
+            },
         },
     )
     return tmp_path / "rows"

@@ -43,6 +43,11 @@ def write_json(target: Path, value: Any) -> None:
     write_text(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def write_sealed(target: Path, document: Mapping[str, Any]) -> None:
+    """Write ``document`` with its seal as JSON, atomically."""
+    write_json(target, sealed(document))
+
+
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``document`` with a checksum of its values under ``seal``, whatever the file's layout will be."""
     content = without_seal(document)

@@ -154,13 +154,18 @@ class SealCheck:
     moved: tuple[Move, ...]
 
 
+def edited_files(folder: Path) -> tuple[str, ...]:
+    """Return a result's files that differ from their seal; InputError if a file or the seal cannot be read."""
+    seal = _read_seal(folder / SEAL)
+    return tuple(name for name, checksum in _checksums(folder).items() if checksum != seal["files"].get(name))
+
+
 def verify_seal(folder: Path) -> SealCheck:
     """Compare a result's files with their seal; InputError if a file or the seal cannot be read."""
-    seal = _read_seal(folder / SEAL)
-    now = _checksums(folder)
-    edited = tuple(name for name in now if now[name] != seal["files"].get(name))
+    edited = edited_files(folder)
     if not edited:
         return SealCheck(edited=(), moved=())
+    seal = _read_seal(folder / SEAL)
     tables = {table.name: _read(table, folder) for table in TABLES}
     return SealCheck(edited, _moves(_flatten(seal["summary"]), _flatten(_summarise(tables))))
 

@@ -18,6 +18,7 @@ from fairway.analysis.regimes import read_places, regime_rows, regimes_document,
 from fairway.analysis.study import Study
 from fairway.analysis.verdicts import answer_claims
 from fairway.errors import InputError
+from fairway.files import write_sealed
 
 CLAIMS = Path(__file__).parents[2] / "paper" / "claims.yaml"
 SWEEP = ("sweep-01", "sweep-02", "sweep-03")
@@ -112,7 +113,7 @@ def test_the_claims_table_shows_in_what_share_of_the_sweep_a_claim_is_true(
         slow(sweep_rows, workload, "fairway", 3600 * 10**9)
     claims = tmp_path / "claims.yaml"
     claims.write_text(SMALL, encoding="utf-8")
-    (tmp_path / "exact.json").write_text("{}", encoding="utf-8")
+    write_sealed(tmp_path / "exact.json", {})
     groups = (Group(SWEEP[:1], POLICIES, 3), Group(SWEEP[1:], POLICIES, 3))
     expected = Expected(sweep_rows, groups, tmp_path / "exact.json")
     inputs = gather(expected)

@@ -30,7 +30,7 @@ def call(script: str, *arguments: object, **environment: str) -> subprocess.Comp
 
 def answer(root: Path, out: Path, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
     exact = root.parent / "exact.json"
-    exact.write_text(json.dumps(EXACT), encoding="utf-8")
+    write_sealed(exact, EXACT)
     return call(
         "answer_claims",
         *("--rows-root", root, "--workloads", "sec-dynamic-a", "sec-flood", "--policies", *POLICIES),

@@ -28,6 +28,7 @@ CLAIMS = {
     "profiles": ["p"],
     "corpora": ["embedded"],
     "extrapolated_share": 0.031,
+    "replaced_seeds": {"sec-dynamic-a": 1},
     "resampling": {"resamples": 10, "confidence_percent": 95},
     "claims_sha256": "1" * 64,
     "edited": [],

@@ -22,6 +22,7 @@ from fairway.analysis.verdicts import (
     answer_claims,
 )
 from fairway.errors import InputError
+from fairway.files import write_sealed
 
 RESAMPLING = Resampling(resamples=400, seed=1)
 HEAD = """\
@@ -45,7 +46,7 @@ def ask(rows_root: Path, tmp_path: Path) -> Answers:
         head = f"  - id: asked\n    kind: {kind}\n    workloads: {workloads}\n    says: It is so.\n"
         (tmp_path / "claims.yaml").write_text(f"{HEAD}{head}{more}    checks:\n{listed}", encoding="utf-8")
         if exact is not None:
-            (tmp_path / "exact.json").write_text(json.dumps(exact), encoding="utf-8")
+            write_sealed(tmp_path / "exact.json", exact)
         expected = Expected(
             rows_root,
             (Group(("sec-dynamic-a", "sec-flood"), ("fcfs", "lpm", "ragcache", "fairway"), 5),),

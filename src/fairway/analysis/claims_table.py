@@ -15,10 +15,10 @@ import pandas as pd
 from fairway.analysis import markdown, wording
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.inputs import Expected, Inputs
-from fairway.analysis.metrics import extrapolated_tokens_share
-from fairway.analysis.tables import Document, read_table
-from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, VERDICTS, Answer, Edit
-from fairway.files import sha256, write_json, write_text
+from fairway.analysis.metrics import extrapolated_tokens_share, replaced_seeds
+from fairway.analysis.tables import Document, read_table, write_pages
+from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, VERDICTS, Answer, Edit, exact_edit
+from fairway.files import sha256
 
 _WIDTH = 120
 _MOST_MOVES = 3  # moved numbers that a line names; the JSON has all
@@ -31,12 +31,15 @@ def claims_document(
     """Put answers and what they rest on into one JSON-ready document."""
     results = [inputs.results[key] for key in sorted(inputs.results)]
     edits = [Edit("/".join(key), check.edited, check.moved) for key, check in sorted(inputs.edits.items())]
+    edits += [exact_edit(inputs.exact_edited)] if inputs.exact_edited else []
     absent = [inputs.absent[key] for key in sorted(inputs.absent)]
+    tabulated = [inputs.results[key] for key in expected.groups[0].keys if key in inputs.results]
     counts = Counter(answer.verdict for answer in answers)
     return {
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
-        "seeds": expected.groups[0].seeds,
+        "seeds": min((len(result.seeds) for result in tabulated), default=0),
+        "replaced_seeds": {result.workload: replaced for result in tabulated if (replaced := replaced_seeds(result))},
         "workloads": list(expected.groups[0].workloads),
         "policies": list(expected.groups[0].policies),
         "evidence": sorted({result.evidence for result in results}),
@@ -52,9 +55,7 @@ def claims_document(
 
 def write_claims(folder: Path, document: Document) -> None:
     """Write ``claims.json``, ``claims.csv`` and ``claims.md``."""
-    write_json(folder / "claims.json", document)
-    write_text(folder / "claims.csv", _csv(document))
-    write_text(folder / "claims.md", claims_markdown(document))
+    write_pages(folder, "claims", document, _csv(document), claims_markdown(document))
 
 
 def read_document(path: Path) -> Document:
@@ -112,6 +113,8 @@ def _head(document: Document) -> list[str]:
         f"{document['resampling']['resamples']:,} resamples of seeds, {document['resampling']['confidence_percent']}%",
     ]
     head = [f"{len(document['claims'])} claims. {counts[0].upper()}{counts[1:]}.", f"Rests on {'; '.join(rests)}."]
+    if document["replaced_seeds"]:
+        head.append(f"{wording.replaced(document['replaced_seeds'])}.")
     if document["seeds"] < FULL_SEEDS:
         head.append(f"Every simulated verdict is indicative: fewer than {FULL_SEEDS} seeds.")
     head.append(f"Checks: SHA-256 of the claims file {document['claims_sha256']}.")
@@ -152,7 +155,7 @@ def _partial(claim: Mapping[str, Any]) -> list[str]:
     if claim["verdict"] != CANNOT_BE_ASKED:
         return []
     asked = [check["point"] for check in claim["checks"] if check["point"] is not None]
-    return [f"true so far: {sum(asked)} of {len(asked)} checks"] if asked else []
+    return [f"of its checks that can be asked, {sum(asked)} of {len(asked)} true"] if asked else []
 
 
 def _verdict(claim: Mapping[str, Any]) -> str:

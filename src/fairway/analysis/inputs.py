@@ -10,6 +10,7 @@ from pathlib import Path
 from fairway.analysis.collection import Key
 from fairway.analysis.results import Result, read_result, result_folder
 from fairway.errors import InputError
+from fairway.files import is_sealed, without_seal
 from fairway.rows import FILE_NAMES, SealCheck, verify_seal
 
 _EXACT_REMEDY = "run scripts/check_exact.py again"
@@ -66,6 +67,7 @@ class Inputs:
     exact: Mapping[str, ExactCheck]
     absent: Mapping[Key, str]
     exact_absent: str
+    exact_edited: str
     edits: Mapping[Key, SealCheck]
 
 
@@ -93,20 +95,26 @@ def gather(expected: Expected) -> Inputs:
         results[key] = result
     _check_paired(results)
     exact_there = expected.exact.is_file()
+    exact, exact_is_whole = read_exact(expected.exact) if exact_there else ({}, True)
     return Inputs(
         results=results,
-        exact=read_exact(expected.exact) if exact_there else {},
+        exact=exact,
         absent=absent,
         exact_absent="" if exact_there else expected.exact.name,
+        exact_edited="" if exact_is_whole else expected.exact.name,
         edits=edits,
     )
 
 
-def read_exact(path: Path) -> dict[str, ExactCheck]:
-    """Read the outcomes of the exact checks by claim; InputError if the file is not what check_exact writes."""
+def read_exact(path: Path) -> tuple[dict[str, ExactCheck], bool]:
+    """Read the outcomes of the exact checks by claim, and whether the file is as it was written.
+
+    Raises:
+        InputError: the file is not what check_exact writes.
+    """
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        return {name: _exact_check(value) for name, value in raw.items()}
+        return {name: _exact_check(value) for name, value in without_seal(raw).items()}, is_sealed(raw)
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", remedy=_EXACT_REMEDY, file=path, line=error.lineno) from error
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:

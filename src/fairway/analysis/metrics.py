@@ -145,6 +145,11 @@ def correlation_with_queue(result: Result, column: str, counts: IntArray, *, wai
     return SeedPool(by_seed).percentile(50, counts)
 
 
+def replaced_seeds(result: Result) -> int:
+    """How many seeds stand in for others that could not be calibrated."""
+    return int((result.runs["seed_replacements"] > 0).sum())
+
+
 def partly_hit(result: Result, counts: IntArray) -> FloatArray:
     """Share of served requests with some, but not all possible, of their tokens hit at start: (resamples + 1,)."""
     keep = result.requests["outcome"] == SERVED

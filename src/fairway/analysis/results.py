@@ -33,6 +33,7 @@ class Result:
     requests: dict[str, Array]
     hooks: dict[str, Array]
     runs: dict[str, Array]
+    edited: tuple[str, ...] = ()  # files that were changed after they were written
 
     @property
     def profile(self) -> str:
@@ -85,11 +86,18 @@ def read_result(rows_root: Path, workload: str, policy: str, *, with_warm_up: bo
         InputError: a file is missing or unreadable, holds other rows than its place says, or holds no run.
     """
     folder = result_folder(rows_root, workload, policy)
+    edited = rows.edited_files(folder)
     runs = _columns(rows.read_runs(folder))
     requests = _columns(rows.read_requests(folder))
     hooks = _columns(rows.read_hooks(folder))
     _check_place(folder / rows.RUNS.file_name, runs, workload, policy)
     _check_served(folder / rows.REQUESTS.file_name, requests)
+    if edited and not (requests["outcome"] == rows.SERVED).any():
+        raise InputError(
+            f"{', '.join(edited)} was edited after it was written and no request that was served is left",
+            remedy=rows.REMEDY,
+            file=folder,
+        )
     if not with_warm_up:
         requests = _where(requests["phase"] != WARM_UP, requests)
         hooks = _where(_after_warm_up(hooks, requests), hooks)
@@ -100,6 +108,7 @@ def read_result(rows_root: Path, workload: str, policy: str, *, with_warm_up: bo
         requests=requests,
         hooks=hooks,
         runs=runs,
+        edited=edited,
     )
 
 

@@ -1,4 +1,4 @@
-"""A table's three files: JSON, which the others are made from, CSV and Markdown."""
+"""A table's three files: JSON, which the others are made from, CSV and Markdown; all three are sealed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,32 @@ from typing import Any
 import pandas as pd
 
 from fairway.errors import InputError
-from fairway.files import write_json, write_text
+from fairway.files import SEAL, is_sealed, sha256, without_seal, write_sealed, write_text
+
+PAGES = "pages"  # key of the checksums of a table's other files
 
 Document = Mapping[str, Any]  # JSON-ready; its "rows" are the lines of the table
 
 
 def write_table(folder: Path, name: str, document: Document, markdown: str) -> None:
     """Write ``<name>.json``, ``<name>.csv`` (the document's rows) and ``<name>.md`` into ``folder``."""
-    write_json(folder / f"{name}.json", dict(document))
     csv = pd.DataFrame(document["rows"]).to_csv(index=False, float_format="%.6f", lineterminator="\n")
-    write_text(folder / f"{name}.csv", csv)
-    write_text(folder / f"{name}.md", markdown)
+    write_pages(folder, name, document, str(csv), markdown)
+
+
+def write_pages(folder: Path, name: str, document: Document, csv: str, markdown: str) -> None:
+    """Write a table's pages, and its JSON with their checksums and a seal."""
+    pages = {f"{name}.csv": csv, f"{name}.md": markdown}
+    for page, text in pages.items():
+        write_text(folder / page, text)
+    write_sealed(folder / f"{name}.json", {**document, PAGES: {page: sha256(folder / page) for page in pages}})
+
+
+def edited_pages(table: Path) -> list[str]:
+    """Return the names of a table's CSV and Markdown files that are there and no longer as they were written."""
+    pages = read_table(table, frozenset({PAGES}), "run the workflow, which writes it")[PAGES]
+    there = [table.parent / page for page in pages if (table.parent / page).is_file()]
+    return [page.name for page in there if sha256(page) != pages[page.name]]
 
 
 def read_table(path: Path, keys: frozenset[str], remedy: str) -> Document:
@@ -29,8 +44,12 @@ def read_table(path: Path, keys: frozenset[str], remedy: str) -> Document:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError("no such file", remedy=remedy, file=path) from error
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise InputError("not JSON", remedy=remedy, file=path) from error
     if not isinstance(document, dict) or not keys <= document.keys():
         raise InputError(f"has not all of {', '.join(sorted(keys))}", remedy=remedy, file=path)
-    return document
+    if SEAL in document and not is_sealed(document):
+        raise InputError(
+            "was edited after it was written", remedy="delete it and run the workflow, which makes it again", file=path
+        )
+    return without_seal(document)

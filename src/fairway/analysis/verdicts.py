@@ -146,7 +146,10 @@ class _Judge:
             sweep=self._sweep_share(claim),
             missing=tuple(sorted(trail.missing)),
             absent=tuple(sorted(trail.absent)),
-            edits=tuple(self._edit(key) for key in keys if key in self._inputs.edits),
+            edits=(
+                *(self._edit(key) for key in keys if key in self._inputs.edits),
+                *([exact_edit(self._inputs.exact_edited)] if self._inputs.exact_edited and trail.exact else []),
+            ),
             detail="; ".join(self._inputs.exact[name].detail for name in sorted(trail.exact)),
             cases=sum(self._inputs.exact[name].cases for name in sorted(trail.exact)),
         )
@@ -238,6 +241,11 @@ class _Judge:
     def _edit(self, key: Key) -> Edit:
         check = self._inputs.edits[key]
         return Edit("/".join(key), check.edited, check.moved)
+
+
+def exact_edit(file: str) -> Edit:
+    """Say that the outcomes of the exact checks were changed after they were written."""
+    return Edit("the exact checks", (file,), ())
 
 
 def _add(total: Trail, part: Trail) -> None:

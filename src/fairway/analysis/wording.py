@@ -81,3 +81,9 @@ def selected(phase: str, prompts: str, kind: str) -> str:
     """Return which requests are meant; each part may be "all"."""
     labels = {"": phase, " prompts": prompts, " requests": kind}
     return ", ".join(f"{value}{what}" for what, value in labels.items() if value != "all") or "all"
+
+
+def replaced(by_workload: Mapping[str, int]) -> str:
+    """Say how many seeds calibration had to replace."""
+    counts = ", ".join(f"{count} on {workload}" for workload, count in by_workload.items())
+    return f"Seeds that stand in for others that could not be calibrated: {counts}"

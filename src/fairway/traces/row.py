@@ -149,6 +149,10 @@ def _label(fields: dict[str, Any], name: str, place: Place) -> str:
     value = fields.get(name, "")
     if not isinstance(value, str):
         place.refuse(f"{name!r} is {_shown(value)}, not text", f"write {name!r} as a string or leave it out")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell and no file can hold
+        place.refuse(f"{name!r} is {_shown(value)}, not text", f"write {name!r} in whole characters or leave it out")
     return value
 
 

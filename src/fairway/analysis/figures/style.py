@@ -119,11 +119,13 @@ def provenance(results: list[Result], missing: str = "", phase_of: Callable[[str
     chosen = {result.workload: (result, Selection(phase_of(result.workload))) for result in reversed(results)}
     served = sum(len(TtftPool(*each)) for each in chosen.values())
     turned_away = sum(refused(*each) for each in chosen.values())
+    edited = _distinct(f"{result.workload}/{result.policy}" for result in results if result.edited)
     lines = [
         f"n = {served:,} requests per policy ({turned_away:,} refused), "
         f"{_distinct(result.sample for result in results)} pooled; {_distinct(r.corpus for r in results)} corpus",
         _distinct(f"{result.evidence} ({result.profile})" for result in results),
         *([f"not there: {missing}"] if missing else []),
+        *([f"EDITED after it was written: {edited}"] if edited else []),
     ]
     return "\n".join(lines)
 
