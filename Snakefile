@@ -54,4 +54,4 @@ rule all:
     conda:
         "envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --tables {input.tables:q}' " 2>&1 | tee {log:q}"
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --tables {input.tables:q} 2>&1 | tee {log:q}'

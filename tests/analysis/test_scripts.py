@@ -11,6 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fairway.files import write_sealed
+
 REPOSITORY = Path(__file__).parents[2]
 POLICIES = ("fcfs", "lpm", "ragcache", "fairway")
 EXACT = {name: {"holds": True, "detail": "checked", "cases": 10} for name in ("overtaking-bound", "score-identities")}
@@ -30,7 +32,8 @@ def call(script: str, *arguments: object, **environment: str) -> subprocess.Comp
 
 def answer(root: Path, out: Path, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
     exact = root.parent / "exact.json"
-    write_sealed(exact, EXACT)
+    if not exact.exists():
+        write_sealed(exact, EXACT)
     return call(
         "answer_claims",
         *("--rows-root", root, "--workloads", "sec-dynamic-a", "sec-flood", "--policies", *POLICIES),
@@ -87,6 +90,42 @@ def test_an_edited_result_ends_in_status_1_with_old_and_new_numbers(rows_root: P
     assert "-> 1,000 s" in found.stdout
     assert "(indicative, edited)" in (tmp_path / "out" / "claims.md").read_text(encoding="utf-8")
     assert call("show_claims", "--claims", tmp_path / "out" / "claims.json").returncode == 1
+
+
+def test_an_edited_exact_check_is_marked_and_ends_in_status_1(rows_root: Path, tmp_path: Path) -> None:
+    exact = rows_root.parent / "exact.json"
+    write_sealed(exact, EXACT)
+    exact.write_text(exact.read_text(encoding="utf-8").replace("10", "99"), encoding="utf-8")
+    found = answer(rows_root, tmp_path / "out")
+    assert found.returncode == 1
+    assert "EDITED after it was written: exact.json of the exact checks" in found.stdout
+    claims = json.loads((tmp_path / "out" / "claims.json").read_text(encoding="utf-8"))["claims"]
+    assert [claim["id"] for claim in claims if claim["edits"]] == ["overtaking-bound", "score-identities"]
+
+
+def test_an_edited_table_is_not_shown_as_if_it_were_ours(rows_root: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer(rows_root, out)
+    tabulate(rows_root, out)
+    show = ("show_claims", "--claims", out / "claims.json", "--tables", out / "metrics.json")
+    assert call(*show).returncode == 0
+    page = out / "metrics.csv"
+    page.write_text(page.read_text(encoding="utf-8").replace("5", "6"), encoding="utf-8")
+    shown = call(*show)
+    assert (shown.returncode, "EDITED after it was written: metrics.csv" in shown.stdout) == (1, True)
+    document = out / "claims.json"
+    document.write_text(document.read_text(encoding="utf-8").replace('"holds"', '"does not hold"'), encoding="utf-8")
+    shown = call(*show)
+    assert (shown.returncode, "was edited after it was written" in shown.stderr) == (2, True)
+
+
+def test_a_figure_of_an_edited_result_says_so(rows_root: Path, tmp_path: Path) -> None:
+    path = rows_root / "sec-flood" / "fairway" / "requests.parquet"
+    frame = pd.read_parquet(path)
+    frame["first_token_ns"] += 1
+    frame.to_parquet(path)
+    plot("flood", rows_root, tmp_path)
+    assert "EDITED" in (tmp_path / "flood.svg").read_text(encoding="utf-8")
 
 
 def test_a_deleted_result_ends_in_status_1_and_is_named(rows_root: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Every workload from corpus to trace: what the first ones must keep, and that the others come out as specified."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from fairway.calibration.fcfs import fcfs_on
 from fairway.calibration.phased import median_ttft_ns
 from fairway.engine import Limits
 from fairway.errors import InputError
+from fairway.files import write_sealed
 from fairway.profile import Profile
 from fairway.traces import Trace, chains, write_trace
 from fairway.traces.catalogue import Catalogue
@@ -148,7 +150,7 @@ def test_a_calibration_without_its_load_is_refused(
     _, calibration, _ = built("sec-short-0.9", 3, corpora, profile, limits)
     write_calibration(calibration, tmp_path / "3.json")
     assert read_calibration(tmp_path / "3.json") == calibration
-    text = (tmp_path / "3.json").read_text(encoding="utf-8").replace("sec-short-0.9", "sec-dynamic-a")
-    (tmp_path / "3.json").write_text(text, encoding="utf-8")
+    fields = json.loads((tmp_path / "3.json").read_text(encoding="utf-8"))
+    write_sealed(tmp_path / "3.json", {**fields, "workload": "sec-dynamic-a"})
     with pytest.raises(InputError, match="the load of phase 'spike' is not calibrated"):
         build_trace(CATALOGUE.find("sec-dynamic-a").load(), corpora["sec"], read_calibration(tmp_path / "3.json"))
