@@ -39,8 +39,13 @@ def phases_of(name: str) -> list[tuple[object, ...]]:
 def test_the_fourteen_workloads_and_the_long_flood_are_there() -> None:
     fixed = ["sec-short-0.7", *(f"{stem}-{load}" for stem in FIXED for load in (0.9, 1.1))]
     assert len(fixed) == 11
-    named = ["sec-dynamic-a", "sec-dynamic-b", "sec-flood", "sec-flood-long", *fixed]
+    named = ["sec-dynamic-a", "sec-dynamic-a-tuning", "sec-dynamic-b", "sec-flood", "sec-flood-long", *fixed]
     assert sorted(path.stem for path in FOLDER.glob("*.yaml")) == sorted(named)
+
+
+def test_the_tuning_workload_is_the_first_one_by_another_name() -> None:
+    tuned, first = (load_workload(FOLDER / f"{name}.yaml") for name in ("sec-dynamic-a-tuning", "sec-dynamic-a"))
+    assert dataclasses.replace(tuned, name=first.name) == first
 
 
 def test_the_dynamic_workloads_are_as_specified() -> None:
