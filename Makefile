@@ -60,7 +60,7 @@ vllm-env: $(VLLM_STAMP) ## Set up .venv-vllm: vLLM 0.32.0 for CPUs, without a mo
 
 parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's scheduler; the summary goes to docs/parity.md.
 	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
-		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)"
+		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
@@ -68,7 +68,7 @@ reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and s
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_reference.py --summary results/tables/summary.json \
 		--scheduling results/scheduling.json \
 		--config "$(CONFIG)" --references docs/reference --readme README.md --date "$$(date -u +%F)" \
-		--commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)"
+		--commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
 	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py

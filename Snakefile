@@ -48,7 +48,7 @@ rule all:
         expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
         vllm_tables(),
         claims=rules.answer_claims.output.json,
-        tables=expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES]),
+        tables=expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES, "summary"]),
     log:
         "logs/show_claims.log",
     conda:

@@ -14,6 +14,7 @@ from fairway.analysis.metrics import EVERYTHING, Selection
 from fairway.analysis.metrics_table import bounds_rows, metrics_document, metrics_rows, write_metrics
 from fairway.analysis.results import read_result
 from fairway.errors import InputError
+from fairway.files import write_sealed
 
 
 def test_shortest_remaining_by_hand():
@@ -123,3 +124,12 @@ def test_peek_is_called_peek_like_in_the_table(tmp_path):
         f"| {line.split('|')[2].strip()} |" for line in text.splitlines() if line.startswith("| all")
     }
     assert "| peek |" not in text
+
+
+def test_an_edited_file_of_bounds_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w.json"
+    write_sealed(path, {"seeds": {"1": {"size_ns": [4], "least_ns": [5]}}})
+    assert read_bounds(path)[1].size_ns.tolist() == [4]
+    path.write_text(path.read_text(encoding="utf-8").replace("4", "2", 1), encoding="utf-8")
+    with pytest.raises(InputError, match="was edited after it was written"):
+        read_bounds(path)

@@ -19,6 +19,7 @@ import numpy as np
 from fairway.analysis.metrics import NS_PER_S, Selection
 from fairway.analysis.results import Array, Result
 from fairway.errors import InputError
+from fairway.files import SEAL, is_sealed
 from fairway.rows import SERVED, order_statistic
 
 REMEDY = "run scripts/compute_bounds.py on the traces that were replayed"
@@ -53,7 +54,10 @@ class BoundsRow:
 def read_bounds(path: Path) -> dict[int, LeastWork]:
     """Read one workload's bounds, by seed; InputError if the file is missing or none."""
     try:
-        seeds = json.loads(path.read_text(encoding="utf-8"))["seeds"]
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if SEAL in document and not is_sealed(document):
+            raise InputError("was edited after it was written", file=path, remedy=REMEDY)
+        seeds = document["seeds"]
         return {
             int(seed): LeastWork(
                 np.array(columns["size_ns"], dtype=np.int64), np.array(columns["least_ns"], dtype=np.int64)

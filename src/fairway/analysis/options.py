@@ -9,6 +9,7 @@ from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.claims import read_claims
 from fairway.analysis.collection import Collection, Wanted, collect
 from fairway.analysis.study import Study
+from fairway.command import not_negative, positive
 
 
 def add_result_options(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +30,11 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     add_result_options(parser)
     parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML), which names the groups")
     parser.add_argument(
-        "--resamples", type=int, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
+        "--resamples", type=positive, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
     )
-    parser.add_argument("--bootstrap-seed", type=int, default=1, help="seed of the bootstrap (default: %(default)s)")
+    parser.add_argument(
+        "--bootstrap-seed", type=not_negative, default=1, help="seed of the bootstrap (default: %(default)s)"
+    )
 
 
 def add_picture_options(parser: argparse.ArgumentParser) -> None:

@@ -32,8 +32,12 @@ def write_pages(folder: Path, name: str, document: Document, csv: str, markdown:
 
 
 def edited_pages(table: Path) -> list[str]:
-    """Return the names of a table's CSV and Markdown files that are there and no longer as they were written."""
-    pages = read_table(table, frozenset({PAGES}), "run the workflow, which writes it")[PAGES]
+    """Return the names of a table's CSV and Markdown files that are there and no longer as they were written.
+
+    Raises:
+        InputError: the table itself is not there, or no longer as it was written.
+    """
+    pages = read_table(table, frozenset(), "run the workflow, which writes it").get(PAGES, {})
     there = [table.parent / page for page in pages if (table.parent / page).is_file()]
     return [page.name for page in there if sha256(page) != pages[page.name]]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from fairway.parity.compare import UNHOOKED, Counts, Difference, compare
 from fairway.parity.random_cases import random_case
 from fairway.parity.shrink import shrink
 from fairway.policies import policy_names
+from fairway.vllm.versions import installed_version
 
 SEEDS_PER_CHUNK = 8
 Report = Callable[[float], None]  # hears the share of steps that are done
@@ -131,9 +134,9 @@ def _shrunk(seed: int, policy: str) -> Found:
 
 
 def code_digest() -> str:
-    """Hash the package's sources: chunks made by other code do not count."""
+    """Hash the package's sources and data and what drives them: chunks made by other code do not count."""
     package = Path(fairway.__file__).parent
-    digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
+    digest = hashlib.sha256(f"{installed_version()} {version('torch')} {sys.version}".encode())
+    for file in sorted(file for kind in ("*.py", "*.toml", "*.json") for file in package.rglob(kind)):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Self
 
 from fairway.engine import Engine, HookObserver, Limits, PrefillTime, Request, Scheduler, Step, UnservableError
+from fairway.errors import InputError
 from fairway.parity.case import Case
 from fairway.policies import Policy, QueueView, make_policy
 from fairway.profile import Profile, load_profile
@@ -84,6 +85,8 @@ def compare(case: Case, policy: str) -> Comparison:
         )
     except Difference as difference:
         return Comparison(counts, difference)
+    except InputError:  # a name or a size that is none: not the engines' doing
+        raise
     except Exception as error:  # whatever an engine that breaks raises, it is where the two differ
         failure = f"{type(error).__name__}: {error}"
         return Comparison(counts, Difference(counts.steps, FAILED, failure, "see the left side"))
@@ -185,7 +188,8 @@ class _Pair:
         finished = self._readable.complete(step, now_ns)
         self._same("finished", _ids(finished), _ids(self._vllm.complete(self._vllm_step, now_ns)))
         for request in finished:
-            del self._live[request.request_id]
+            one, twin = self._live.pop(request.request_id)
+            self._same(f"what happened to request {request.request_id}", _fate(one), _fate(twin))
         self._compare_state("after the step's results")
         return finished
 
@@ -214,6 +218,18 @@ class _Pair:
         counts.evictions += len(step.evicted)
         counts.looked_up_hits += waiting
         counts.longest_queue = max(counts.longest_queue, waiting)
+
+
+def _fate(request: Request) -> dict[str, int | None]:
+    """What rows say of a request: its times, its hit, how often it was preempted, how much came out."""
+    return {
+        "start_ns": request.start_ns,
+        "first_token_ns": request.first_token_ns,
+        "finish_ns": request.finish_ns,
+        "hit_tokens_at_start": request.hit_tokens_at_start,
+        "preemptions": request.preemptions,
+        "emitted_tokens": request.emitted_tokens,
+    }
 
 
 def _refusal(engine: Engine, request: Request) -> str | None:
