@@ -126,7 +126,7 @@ def test_peek_is_called_peek_like_in_the_table(tmp_path):
     assert "| peek |" not in text
 
 
-def test_an_edited_file_of_bounds_is_refused(tmp_path: Path) -> None:
+def test_an_edited_file_of_bounds_is_refused(tmp_path):
     path = tmp_path / "w.json"
     write_sealed(path, {"seeds": {"1": {"size_ns": [4], "least_ns": [5]}}})
     assert read_bounds(path)[1].size_ns.tolist() == [4]
