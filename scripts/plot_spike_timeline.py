@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.figures import spike_timeline
+from fairway.analysis.options import add_picture_options
 from fairway.command import run
 
 
@@ -19,8 +20,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--workload", required=True, help="workload to draw")
     parser.add_argument("--policies", nargs="+", required=True, help="policies to draw, one line each")
-    parser.add_argument("--out-pdf", type=Path, required=True, help="the PDF to write")
-    parser.add_argument("--out-svg", type=Path, required=True, help="the SVG to write")
+    add_picture_options(parser)
     return parser.parse_args()
 
 

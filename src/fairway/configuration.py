@@ -23,7 +23,7 @@ CONFIG_FOLDER = Path("config")
 _Setting = TypeVar("_Setting")
 
 # JSON Schema takes 5.0 for an integer; a number of tokens or seeds is to be written as one.
-_Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
+_Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]  # its stubs have no types here
     jsonschema.Draft202012Validator,
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
 )
@@ -160,7 +160,7 @@ def _check_schema(values: Mapping[str, Any], schema_file: Path, faults: _Faults)
 def _schema_fault(error: jsonschema.ValidationError, faults: _Faults) -> InputError:
     path: KeyPath = tuple(error.absolute_path)
     if error.validator == "additionalProperties":
-        known = sorted(error.schema["properties"])  # type: ignore[index]
+        known = sorted(error.schema["properties"])  # type: ignore[index]  # never a bare true or false
         unknown = min(set(cast(Mapping[str, Any], error.instance)) - set(known), key=str)
         path = (*path, unknown)
         return faults.at(path, f"unknown key {_dotted(path)!r}", _closest(unknown, known, "keys"))

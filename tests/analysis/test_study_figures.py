@@ -130,7 +130,7 @@ def test_it_says_what_is_missing(name: str, drawn: Callable[[str], Figure]) -> N
 @pytest.mark.parametrize("name", [*STUDIES, *ALONE])
 def test_nothing_is_cut_off(name: str, drawn: Callable[[str], Figure]) -> None:
     figure = drawn(name)
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    renderer = figure.canvas.get_renderer()
     for part in (*figure.axes, *figure.legends, *figure.texts):
         box = part.get_tightbbox(renderer)
         assert figure.bbox.x0 <= box.x0 + 1, f"cut off at the left: {part}"

@@ -20,7 +20,7 @@ QUESTIONS = make_questions(1)
 
 
 def paragraphs_of(request: object) -> list[int]:
-    return [segment.content[1] for segment in request.segments if segment.content[0] == "paragraph"]  # type: ignore[attr-defined]
+    return [segment.content[1] for segment in request.segments if segment.content[0] == "paragraph"]
 
 
 @given(seed=st.integers(0, 2**32))
@@ -120,4 +120,4 @@ def test_a_corpus_of_another_kind_is_refused() -> None:
 def test_questions_that_do_not_go_together_are_refused(changed: dict[str, object], problem: str) -> None:
     good = {"paragraph_tokens": (5, 6), "question_tokens": (5,), "question_paragraphs": ((0, 1),)}
     with pytest.raises(ValueError, match=problem):
-        Questions("musique", "embedded", 1, "none", **(good | changed))  # type: ignore[arg-type]
+        Questions("musique", "embedded", 1, "none", **(good | changed))

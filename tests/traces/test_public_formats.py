@@ -55,31 +55,31 @@ BURSTGPT = """Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Ty
 
 
 @pytest.fixture
-def write(tmp_path: Path):  # type: ignore[no-untyped-def]
+def write(tmp_path: Path):
     def write_file(content: object) -> Path:
         path = tmp_path / "public"
-        text = content if isinstance(content, str) else "".join(f"{json.dumps(row)}\n" for row in content)  # type: ignore[attr-defined]
+        text = content if isinstance(content, str) else "".join(f"{json.dumps(row)}\n" for row in content)
         path.write_text(text, encoding="utf-8")
         return path
 
     return write_file
 
 
-def test_milliseconds_and_seconds_give_the_same_span(write) -> None:  # type: ignore[no-untyped-def]
+def test_milliseconds_and_seconds_give_the_same_span(write) -> None:
     for name, rows, unit in (("mooncake", MOONCAKE, "milliseconds"), ("bailian", BAILIAN, "seconds")):
         trace = import_trace(write(rows), name, RULE).trace
         assert trace.arrival_ns.tolist() == [0, 3_000_000_000, 6_000_000_000]
         assert str(describe_trace(trace)) == f"3 requests over 6.000 s, 0.333 requests/s (times in {unit})"
 
 
-def test_one_format_read_as_the_other_is_refused(write) -> None:  # type: ignore[no-untyped-def]
+def test_one_format_read_as_the_other_is_refused(write) -> None:
     with pytest.raises(InputError, match=r":1: 20 tokens make 1 blocks of 512, but 'hash_ids' has 2"):
         import_trace(write(BAILIAN), "mooncake", RULE)
     with pytest.raises(InputError, match=r":1: 600 tokens make 38 blocks of 16, but 'hash_ids' has 2"):
         import_trace(write(MOONCAKE), "bailian", RULE)
 
 
-def test_azure_s_times_are_exact_and_nothing_is_shared(write) -> None:  # type: ignore[no-untyped-def]
+def test_azure_s_times_are_exact_and_nothing_is_shared(write) -> None:
     trace = import_trace(write(AZURE), "azure", RULE).trace
     assert [time / 1_000_000 for time in trace.arrival_ns.tolist()] == [0, 1, 8, 10, 999, 1249]
     assert trace.prompt_tokens.tolist() == [100, 900, 100, 400, 100, 100]
@@ -88,11 +88,11 @@ def test_azure_s_times_are_exact_and_nothing_is_shared(write) -> None:  # type: 
     assert len(set(trace.block_ids.tolist())) == len(trace.block_ids)
 
 
-def test_formats_with_ids_say_that_they_have_them(write) -> None:  # type: ignore[no-untyped-def]
+def test_formats_with_ids_say_that_they_have_them(write) -> None:
     assert import_trace(write(BAILIAN), "bailian", RULE).trace.header["reuse_information"] is True
 
 
-def test_burstgpt_keeps_the_order_of_one_second_and_its_failures_follow_the_rule(write) -> None:  # type: ignore[no-untyped-def]
+def test_burstgpt_keeps_the_order_of_one_second_and_its_failures_follow_the_rule(write) -> None:
     imported = import_trace(write(BURSTGPT), "burstgpt", RULE)
     assert imported.trace.arrival_ns.tolist() == [0, 40_000_000_000, 113_500_000_000]
     assert imported.verdicts[4].verdict == "excluded"
@@ -102,13 +102,13 @@ def test_burstgpt_keeps_the_order_of_one_second_and_its_failures_follow_the_rule
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_git_lfs_pointer_is_named_in_every_format(write, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_git_lfs_pointer_is_named_in_every_format(write, name: str) -> None:
     with pytest.raises(InputError, match="Git LFS pointer to a file of 132,054,902 bytes") as caught:
         import_trace(write(LFS_POINTER), name, RULE)
     assert "git lfs pull" in caught.value.remedy
 
 
-def test_every_row_gets_one_verdict(write) -> None:  # type: ignore[no-untyped-def]
+def test_every_row_gets_one_verdict(write) -> None:
     lengths = [(87_169, 402), (0, 5), (600, 0), (32_760, 400), (600, 5)]
     rows = [
         {
@@ -157,7 +157,7 @@ def test_what_is_served_fits(prompt: int, output: int, limit: int | None, prefil
     assert counts([(prompt, verdict)])
 
 
-def test_what_was_imported_is_read_back(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_was_imported_is_read_back(write, tmp_path: Path) -> None:
     trace = import_trace(write(AZURE), "azure", RULE).trace
     write_trace(trace, tmp_path / "az.jsonl")
     read = read_trace(tmp_path / "az.jsonl")
@@ -201,13 +201,13 @@ GOOD = "2023-11-16 18:00:01,100,5"
         ("mooncake", [MOONCAKE[0] | {"input_length": -1, "hash_ids": []}], 1, "'input_length' is -1"),
     ],
 )
-def test_a_wrong_row_is_refused_with_its_line(write, name: str, content: object, line: int, problem: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_wrong_row_is_refused_with_its_line(write, name: str, content: object, line: int, problem: str) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         import_trace(write(content), name, RULE)
     assert caught.value.line == line
 
 
-def test_a_trace_without_a_request_that_can_be_served_is_refused(write) -> None:  # type: ignore[no-untyped-def]
+def test_a_trace_without_a_request_that_can_be_served_is_refused(write) -> None:
     for name, content in (("azure", azure()), ("mooncake", ""), ("azure", azure("2023-11-16 18:00:01,100,0"))):
         with pytest.raises(InputError, match="no request of the trace can be served"):
             import_trace(write(content), name, RULE)
