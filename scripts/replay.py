@@ -55,8 +55,8 @@ def main() -> int:
         name=arguments.name,
         eviction=arguments.eviction,
     )
-    for refusal in run_experiment(experiment, arguments.traces, arguments.out_dir):
-        print(f"refused: {refusal}", file=sys.stderr)
+    for remark in run_experiment(experiment, arguments.traces, arguments.out_dir):
+        print(remark, file=sys.stderr)
     return 0
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from fairway.policies import policy_names
 
-GROUND = {"errors", "files", "command", "progress", "yamlfile"}
+GROUND = {"errors", "files", "command", "jsontext", "progress", "yamlfile"}
 # Room: the rooms that it may know besides the ground floor. A room that is not here may not be.
 KNOWS: dict[str, set[str]] = {
     **{room: set() for room in GROUND},

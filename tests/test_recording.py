@@ -177,7 +177,9 @@ def test_traces_without_headers_are_told_apart_by_their_place(files, tmp_path):
     text = '{"timestamp": 0, "input_length": 600, "output_length": 1, "hash_ids": [1, 2]}\n'
     for file in files:
         file.write_text(text, encoding="utf-8")
-    run_experiment(dataclasses.replace(Experiment("fcfs", PROFILE), cache_blocks=100), files, tmp_path / "rows")
+    experiment = dataclasses.replace(Experiment("fcfs", PROFILE), cache_blocks=100)
+    remarks = run_experiment(experiment, files, tmp_path / "rows")
+    assert remarks == [f"{file}: 1 requests over 0.000 s, all at once (times in ms)" for file in files]
     assert pq.read_table(tmp_path / "rows/requests.parquet").column("seed").to_pylist() == [0, 1]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.policies import make_policy
 
-GROUND = ["errors.py", "files.py"]
+GROUND = ["errors.py", "files.py", "jsontext.py"]
 POLICY_CONTRACT = [f"policies/{name}.py" for name in ("asking", "base", "registry", "rules", "score")]
 ENGINE_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fcfs.py", "cache", "engine", "profile", "traces", "replay.py"]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]

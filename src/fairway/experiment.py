@@ -18,6 +18,8 @@ from fairway.recording import HookRecorder, Labels, concatenated, hook_columns, 
 from fairway.replay import replay
 from fairway.rows import Columns, write_rows
 from fairway.traces import Trace, read_trace
+from fairway.traces.description import describe_trace
+from fairway.traces.header import is_ours
 from fairway.vllm import load_engine
 
 EVIDENCE_OF_BACKEND = {"sim": "simulated", "vllm-virtual": "simulated"}
@@ -72,15 +74,17 @@ class Experiment:
 def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) -> list[str]:
     """Replay every trace and write the rows of all to ``folder``; nothing is written if one of them fails.
 
-    Returns one message a refused request.
+    Returns what should be known of it: what a trace without a header was read as, and every refused request.
     """
     engine = _ENGINE_OF_BACKEND[experiment.backend]()
     progress = Progress(experiment.label)
     tables: list[tuple[Columns, Columns, Columns]] = []
-    refusals = []
+    remarks = []
     seen: dict[int, Labels] = {}
     for index, file in enumerate(files):
         trace = read_trace(file)
+        if not is_ours(trace.header):
+            remarks.append(f"{file}: {describe_trace(trace)}")
         labels = Labels.of(
             trace,
             policy=experiment.label,
@@ -110,9 +114,9 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
                 run_columns(trace, result, labels, limits.cache_blocks),
             )
         )
-        refusals += [f"{file}: {message}" for message in result.refusals]
+        remarks += [f"refused: {file}: {message}" for message in result.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
-    return refusals
+    return remarks
 
 
 def _refuse_mixed(labels: Labels, seen: Mapping[int, Labels], file: Path) -> None:

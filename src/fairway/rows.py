@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import atomic_path, sha256, write_json
 
@@ -239,7 +239,7 @@ def _first_line(error: Exception) -> str:
 
 def _read_seal(path: Path) -> dict[str, Any]:
     try:
-        seal = json.loads(path.read_text(encoding="utf-8"))
+        seal = jsontext.parse(path.read_text(encoding="utf-8"))
         return {"files": dict(seal["files"]), "summary": dict(seal["summary"])}
     except FileNotFoundError as error:
         raise InputError("rows have no seal", remedy=REMEDY, file=path) from error

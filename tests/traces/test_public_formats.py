@@ -108,6 +108,15 @@ def test_a_git_lfs_pointer_is_named_in_every_format(write, name: str) -> None:
     assert "git lfs pull" in caught.value.remedy
 
 
+def test_quantised_times_are_said_and_left_as_they_are(write) -> None:
+    rows = [MOONCAKE[0] | {"timestamp": time} for time in (0, 3000, 3000, 3000, 5999, 9000)]
+    trace = import_trace(write(rows), "mooncake", RULE).trace
+    assert trace.header["tick_ns"] == 3_000_000_000
+    assert (trace.arrival_ns // 1_000_000).tolist() == [0, 3000, 3000, 3000, 5999, 9000]
+    assert str(describe_trace(trace)).endswith("(times in milliseconds, quantised in ticks of 3.000 s)")
+    assert import_trace(write(MOONCAKE), "mooncake", RULE).trace.header["tick_ns"] is None
+
+
 def test_every_row_gets_one_verdict(write) -> None:
     lengths = [(87_169, 402), (0, 5), (600, 0), (32_760, 400), (600, 5)]
     rows = [

@@ -21,6 +21,23 @@ def test_times_that_nobody_shares_are_not_quantised() -> None:
     assert tick_ns(stamps()) is None
 
 
+def test_the_tick_is_the_finest_step_not_the_most_frequent_one() -> None:
+    assert tick_ns(stamps(0, 0, 2000, 5000, 7000, 9000, 10000, 12000, 15000)) == 1000 * MS
+
+
+@given(st.integers(1, 10**6), st.lists(st.integers(1, 40), min_size=20, max_size=200))
+def test_the_tick_is_found_again(tick_ms: int, steps: list[int]) -> None:
+    steps[: len(steps) // 10 + 1] = [1] * (len(steps) // 10 + 1)
+    times_ms = (np.cumsum([0, 0, *steps]) * tick_ms).tolist()
+    assert tick_ns(stamps(*times_ms)) == tick_ms * MS
+
+
+@given(st.integers(0, 10**6))
+def test_a_chance_meeting_of_two_requests_is_no_tick(seed: int) -> None:
+    steps_ns = np.random.default_rng(seed).exponential(10**9, 200).astype(np.int64)
+    assert tick_ns(np.cumsum(np.concatenate([[0, 0], steps_ns + 1]))) is None
+
+
 def test_requests_are_spread_over_their_tick_in_their_order() -> None:
     spread = spread_within_ticks(stamps(0, 3000, 3000, 3000, 5999, 9000), 3000 * MS, np.random.default_rng(1))
     assert spread.tolist() == sorted(spread.tolist())

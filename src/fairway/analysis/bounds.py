@@ -9,13 +9,13 @@ start, whatever two requests share: they lie far below what can be reached.
 from __future__ import annotations
 
 import heapq
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from fairway import jsontext
 from fairway.analysis.metrics import NS_PER_S, Selection
 from fairway.analysis.results import Array, Result
 from fairway.errors import InputError
@@ -54,7 +54,7 @@ class BoundsRow:
 def read_bounds(path: Path) -> dict[int, LeastWork]:
     """Read one workload's bounds, by seed; InputError if the file is missing or none."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = jsontext.parse(path.read_text(encoding="utf-8"))
         if SEAL in document and not is_sealed(document):
             raise InputError("was edited after it was written", file=path, remedy=REMEDY)
         seeds = document["seeds"]

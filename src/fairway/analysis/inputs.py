@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairway import jsontext
 from fairway.analysis.collection import Key
 from fairway.analysis.results import Result, read_result, result_folder
 from fairway.errors import InputError
@@ -113,7 +114,7 @@ def read_exact(path: Path) -> tuple[dict[str, ExactCheck], bool]:
         InputError: the file is not what check_exact writes.
     """
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = jsontext.parse(path.read_text(encoding="utf-8"))
         return {name: _exact_check(value) for name, value in without_seal(raw).items()}, is_sealed(raw)
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", remedy=_EXACT_REMEDY, file=path, line=error.lineno) from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import SEAL, is_sealed, sha256, without_seal, write_sealed, write_text
 
@@ -45,7 +45,7 @@ def edited_pages(table: Path) -> list[str]:
 def read_table(path: Path, keys: frozenset[str], remedy: str) -> Document:
     """Read a JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = jsontext.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError("no such file", remedy=remedy, file=path) from error
     except (OSError, ValueError) as error:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairway import jsontext
 from fairway.calibration.seeds import ReplacedSeed
 from fairway.errors import InputError
 from fairway.files import is_sealed, sealed, without_seal, write_json
@@ -81,10 +81,10 @@ def read_calibration(path: Path) -> Calibration:
     """
     remedy = "calibrate again"
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = jsontext.parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"the calibration cannot be read ({error.strerror})", remedy=remedy, file=path) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"the calibration is not JSON ({error})", remedy=remedy, file=path) from error
     if isinstance(fields, dict) and "family" in fields and not is_sealed(fields):
         raise InputError(

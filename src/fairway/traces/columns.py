@@ -80,7 +80,7 @@ def check_blocks(row: Row, layout: Layout, place: Place) -> None:
         place.refuse(
             f"{row.prompt_tokens} tokens make {blocks} blocks of {layout.block_tokens}, "
             f"but 'hash_ids' has {len(row.block_ids)}",
-            "check the block size, and that this is a trace in Mooncake's format (milliseconds, 512-token blocks)",
+            "check the block size and the format: blocks of Mooncake's public traces hold 512 tokens, of Bailian's 16",
         )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import write_json
 from fairway.traces.agent_trace import AgentTrace, read_agent_trace, write_agent_trace
@@ -60,10 +60,10 @@ def read_corpus(path: Path) -> Corpus:
     if path.suffix == ".jsonl":
         return read_agent_trace(path)
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = jsontext.parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"the corpus cannot be read ({error.strerror})", remedy=_REMEDY, file=path) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"the corpus is not JSON ({error})", remedy=_REMEDY, file=path) from error
     name = fields.get("name") if isinstance(fields, dict) else None
     if not isinstance(name, str) or name not in _JSON_CORPORA:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import SEAL, is_sealed, sealed, without_seal, write_json
 
@@ -22,6 +23,11 @@ def header_path(trace_path: Path) -> Path:
 def write_header(trace_path: Path, header: Mapping[str, Any]) -> None:
     """Write the header beside ``trace_path``."""
     write_json(header_path(trace_path), sealed(header))
+
+
+def is_ours(header: Mapping[str, Any]) -> bool:
+    """Say whether a trace was read with a header file beside it."""
+    return "format_version" in header
 
 
 def read_header(trace_path: Path) -> dict[str, Any] | None:
@@ -46,12 +52,12 @@ def read_header(trace_path: Path) -> dict[str, Any] | None:
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
-        header = json.loads(text)
+        header = jsontext.parse(text)
     except json.JSONDecodeError as error:
         raise InputError(
             f"the header is not JSON ({error.msg})", remedy="build the trace again", file=path, line=error.lineno
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"the header is not JSON ({error})", remedy="build the trace again", file=path) from error
     if not isinstance(header, dict):
         raise InputError("the header is not a JSON object", remedy="build the trace again", file=path)

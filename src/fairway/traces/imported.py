@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from fairway.errors import InputError
 from fairway.traces.columns import Columns, Layout
 from fairway.traces.public_formats import FORMATS
-from fairway.traces.row import NS_PER_US, Place, Row
+from fairway.traces.row import LARGEST_ARRIVAL_NS, NS_PER_US, Place, Row
 from fairway.traces.screening import EXCLUDED, ScreeningRule, Verdict, counts
+from fairway.traces.ticks import tick_ns
 from fairway.traces.trace import Trace
 
 OWN_BLOCK_TOKENS = 512  # of ids that nobody shares
@@ -33,21 +36,27 @@ class Imported:
 def import_trace(path: Path, format_name: str, rule: ScreeningRule) -> Imported:
     """Read a public trace; its first row arrives at 0, whatever the verdict on it.
 
-    Times are rounded down to the microsecond that trace files have. Where the format says nothing of prefixes, each
+    Times are rounded down to the microsecond that trace files have; if they are quantised the header says so
+    (``tick_ns``), and they are left as they are. Where the format says nothing of prefixes, each
     request gets ids of its own and the header says ``reuse_information: false``: what a policy does with hits cannot
     be asked of such a trace.
 
     Raises:
-        InputError: the file cannot be read or is a Git LFS pointer, a row is wrong (with its line), or none is left.
+        InputError: the file cannot be read, is empty or another kind of file, a row is wrong (with its line), or none
+            is left.
     """
     public = FORMATS[format_name]
     judged = _Judged(rule, public.block_tokens)
     for place, row in public.read(path):
         judged.add(row, place)
     if not judged.columns.kind:
-        raise InputError("no request of the trace can be served", remedy="check the file and the limits", file=path)
+        why = "" if judged.verdicts else ": it is empty"
+        raise InputError(
+            f"no request of the trace can be served{why}", remedy="check the file and the limits", file=path
+        )
     header = {
         "time_unit": public.time_unit,
+        "tick_ns": tick_ns(np.array(judged.columns.arrival_ns)),
         "corpus_kind": f"public trace ({format_name})",
         "reuse_information": public.block_tokens is not None,
         "screening": {"rule": dataclasses.asdict(rule), "counts": counts(judged.verdicts.values())},
@@ -71,11 +80,13 @@ class _Judged:
 
     def add(self, row: Row, place: Place) -> None:
         """Judge a row, and keep it if it can be served."""
+        if self._start_ns is None:
+            self._start_ns = self._last_ns = row.arrival_ns
         if row.arrival_ns < self._last_ns:
             place.refuse("the time is earlier than the line before", "sort the lines by time, keeping ties as is")
         self._last_ns = row.arrival_ns
-        if self._start_ns is None:
-            self._start_ns = row.arrival_ns
+        if row.arrival_ns - self._start_ns > LARGEST_ARRIVAL_NS:
+            place.refuse("the time is centuries after the first one", "check the times, and that the format is right")
         verdict = self._rule.verdict(row)
         self.verdicts[place.line] = (row.prompt_tokens, verdict)
         if verdict.verdict == EXCLUDED:

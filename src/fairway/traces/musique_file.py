@@ -6,14 +6,15 @@ Source of the schema: Trivedi et al., TACL 2022. A line has ``question`` and ``p
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from fairway import jsontext
 from fairway.errors import InputError
+from fairway.traces.numbered_lines import numbered_lines
 from fairway.traces.questions import Questions, shared_first
-from fairway.traces.row import Place
+from fairway.traces.row import Place, decoded
 
 CountTokens = Callable[[str], int]
 
@@ -47,20 +48,14 @@ def read_questions(path: Path, count_tokens: CountTokens, tokenizer: str) -> Que
 
 
 def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                yield _parsed(line, Place(path, number))
-    except OSError as error:
-        raise InputError(
-            f"the questions cannot be read ({error.strerror})", remedy="check the path", file=path
-        ) from error
+    for place, line in numbered_lines(path):
+        yield _parsed(line, place)
 
 
 def _parsed(line: bytes, place: Place) -> tuple[str, list[str]]:
     try:
-        value = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        value = jsontext.parse(decoded(line, place))
+    except ValueError as error:
         place.refuse(f"the line is not JSON ({error})", "fetch the file again")
     question = value.get("question") if isinstance(value, dict) else None
     paragraphs = value.get("paragraphs") if isinstance(value, dict) else None

@@ -1,4 +1,4 @@
-"""The lines of a public file, with their numbers; a Git LFS pointer is told from the file that it stands for."""
+"""The lines of a public file, with their numbers; what is not the file itself is told from it."""
 
 from __future__ import annotations
 
@@ -11,33 +11,53 @@ from fairway.traces.row import Place
 
 LFS_MARK = b"version https://git-lfs"
 LFS_POINTER_BYTES = 1024  # a pointer is shorter than this by its specification
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OTHERS = {  # how it begins: what it is, what helps
+    b"\x1f\x8b": ("a gzip file", "unpack it"),
+    b"\x28\xb5\x2f\xfd": ("a zstd file", "unpack it"),
+    b"\xfd7zXZ": ("an xz file", "unpack it"),
+    b"BZh": ("a bzip2 file", "unpack it"),
+    b"PK\x03\x04": ("a zip archive", "unpack it"),
+    b"\xff\xfe": ("a text in UTF-16", "convert it to UTF-8"),
+    b"\xfe\xff": ("a text in UTF-16", "convert it to UTF-8"),
+    b"<!doctype": ("a web page", "download the file itself"),
+    b"<html": ("a web page", "download the file itself"),
+}
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[Place, bytes]]:
     """Yield each line with its place.
 
     Raises:
-        InputError: the file cannot be read or is a Git LFS pointer.
+        InputError: the file cannot be read, is a Git LFS pointer, compressed, in UTF-16 or a web page.
     """
     try:
         with path.open("rb") as file:
-            _refuse_lfs_pointer(file.read(LFS_POINTER_BYTES), path)
+            beginning = file.read(LFS_POINTER_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()
+            _refuse_lfs_pointer(beginning, path)
+            _refuse_others(beginning, path)
             file.seek(0)
             for number, line in enumerate(file, start=1):
                 yield Place(path, number), line
     except OSError as error:
         raise InputError(
-            f"the trace cannot be read ({error.strerror})", remedy="check the path, or build the trace first", file=path
+            f"the file cannot be read ({error.strerror})", remedy="check the path, or build the file first", file=path
         ) from error
 
 
 def _refuse_lfs_pointer(beginning: bytes, path: Path) -> None:
     if not beginning.startswith(LFS_MARK):
         return
-    size = re.search(rb"^size (\d{1,18})$", beginning, re.MULTILINE)
+    size = re.search(rb"^size (\d{1,18})\s*$", beginning, re.MULTILINE)
     bytes_text = f"{int(size[1]):,} bytes" if size else "unknown size"
     raise InputError(
         f"this is a Git LFS pointer to a file of {bytes_text}, not the trace",
         remedy="run 'git lfs pull' in the repository it comes from, or download the file itself",
         file=path,
     )
+
+
+def _refuse_others(beginning: bytes, path: Path) -> None:
+    for mark, (what, remedy) in _OTHERS.items():
+        if beginning.lower().startswith(mark.lower()):
+            raise InputError(f"this is {what}, not the lines of a trace", remedy=remedy, file=path)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fairway.traces.columns import Layout, check_blocks
 from fairway.traces.numbered_lines import numbered_lines
-from fairway.traces.row import LARGEST_INT64, MILLISECONDS, SECONDS, Place, Row, Unit, parse_row
+from fairway.traces.row import LARGEST_ARRIVAL_NS, MILLISECONDS, SECONDS, Place, Row, Unit, decoded, parse_row
 
 Rows = Iterator[tuple[Place, Row]]
 NS_PER_S = SECONDS.ns
@@ -72,29 +72,34 @@ def _json_rows(path: Path, unit: Unit, block_tokens: int) -> Rows:
 
 def _csv_rows(path: Path, time: str, time_ns: Callable[[str, Place], int], prompt: str, output: str) -> Rows:
     wanted = [time, prompt, output]
-    columns: list[int] | None = None
+    names: list[str] = []
     for place, line in numbered_lines(path):
         cells = _cells(line, place)
-        if columns is None:
-            missing = [name for name in wanted if name not in cells]
-            if missing:
-                place.refuse(f"column {missing[0]!r} is missing", f"the first line must name {', '.join(wanted)}")
-            columns = [cells.index(name) for name in wanted]
-        elif len(cells) <= max(columns):
-            place.refuse(f"the line has {len(cells)} cells", "it may be cut off: fetch the file again")
+        if not names:
+            names = _header(cells, wanted, place)
+        elif len(cells) != len(names):
+            place.refuse(
+                f"the line has {len(cells)} cells, the first one {len(names)}",
+                "it may be cut off, or a number written with a comma: mend it or fetch the file again",
+            )
         else:
-            time_text, prompt_text, output_text = (cells[column] for column in columns)
+            time_text, prompt_text, output_text = (cells[names.index(name)] for name in wanted)
             tokens = (_tokens(prompt_text, prompt, place), _tokens(output_text, output, place))
             yield place, Row(time_ns(time_text, place), *tokens, [], "", "")
 
 
+def _header(cells: list[str], wanted: list[str], place: Place) -> list[str]:
+    """Return the names of the columns, among which each of ``wanted`` must stand once."""
+    for name in wanted:
+        if cells.count(name) != 1:
+            problem = "is missing" if name not in cells else "stands twice"
+            place.refuse(f"column {name!r} {problem}", f"the first line must name {', '.join(wanted)}, each once")
+    return cells
+
+
 def _cells(line: bytes, place: Place) -> list[str]:
     try:
-        text = line.decode("utf-8-sig" if place.line == 1 else "utf-8")
-    except UnicodeDecodeError:
-        place.refuse("the line is not UTF-8 text", "fetch the file again, or convert it to UTF-8")
-    try:
-        cells = next(csv.reader([text], strict=True), [])
+        cells = next(csv.reader([decoded(line, place)], strict=True), [])
     except csv.Error as error:
         place.refuse(f"the line is not CSV ({error})", "fetch the file again")
     if not cells:
@@ -124,6 +129,6 @@ def _seconds_ns(text: str, place: Place) -> int:
         seconds = Decimal(text)
     except InvalidOperation:
         seconds = Decimal("nan")
-    if not seconds.is_finite() or not 0 <= seconds <= LARGEST_INT64 // NS_PER_S:
+    if not seconds.is_finite() or not 0 <= seconds <= LARGEST_ARRIVAL_NS // NS_PER_S:
         place.refuse(f"'Timestamp' is {text[:40]!r}, no time", "give seconds since the trace began")
     return int((seconds * NS_PER_S).to_integral_value())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import decimal
 import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from fairway import jsontext
 from fairway.errors import InputError
 
 NS_PER_MS = 1_000_000
 NS_PER_US = 1_000
 LARGEST_INT64 = 2**63 - 1
+LARGEST_ARRIVAL_NS = LARGEST_INT64 - 2**57  # four years are left for what happens after the last arrival
 
 
 class Row(NamedTuple):
@@ -35,6 +36,7 @@ class Unit(NamedTuple):
 
 MILLISECONDS = Unit("milliseconds", NS_PER_MS)
 SECONDS = Unit("seconds", 1_000_000_000)
+_BAILIAN_FIELD = "chat_id"  # tells the format where a prompt has one block, so that its length does not
 
 
 class Place(NamedTuple):
@@ -52,12 +54,14 @@ def parse_row(line: bytes, place: Place, unit: Unit = MILLISECONDS, least_tokens
     """Read one line: types and ranges of the fields; how fields relate is not looked at.
 
     Times are in ``unit``; what is finer than a nanosecond is rounded half-even. Lengths are at least ``least_tokens``.
+    Further fields are passed over.
 
     Raises:
-        InputError: the line is not UTF-8, not a JSON object, or a field is missing, of another type or out of range.
+        InputError: the line is not UTF-8, not a JSON object, or a field is missing, there twice, of another type or out
+            of range.
     """
     fields = _parse_object(line, place)
-    return Row(
+    row = Row(
         arrival_ns=_arrival_ns(fields, unit, place),
         prompt_tokens=_count(fields, "input_length", least_tokens, place),
         output_tokens=_count(fields, "output_length", least_tokens, place),
@@ -65,6 +69,12 @@ def parse_row(line: bytes, place: Place, unit: Unit = MILLISECONDS, least_tokens
         kind=_label(fields, "kind", place),
         phase=_label(fields, "phase", place),
     )
+    if unit is MILLISECONDS and _BAILIAN_FIELD in fields and len(row.block_ids) <= 1:
+        place.refuse(
+            f"{_BAILIAN_FIELD!r} stands in Bailian's traces, whose times are seconds",
+            f"import it with --format bailian, or take {_BAILIAN_FIELD!r} out if its times are milliseconds",
+        )
+    return row
 
 
 def format_row(row: Row) -> str:
@@ -89,12 +99,9 @@ def _parse_object(line: bytes, place: Place) -> dict[str, Any]:
     if not line.strip():
         place.refuse("the line is blank", "delete it, or fetch the file again if it is damaged")
     try:
-        value = json.loads(line.decode("utf-8"), parse_float=Decimal, parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        place.refuse("the line is not UTF-8 text", "fetch the file again, or convert it to UTF-8")
-    # decimal.InvalidOperation: an exponent that Decimal cannot hold; RecursionError: brackets nested too deeply.
-    except (ValueError, decimal.InvalidOperation, RecursionError) as error:
-        place.refuse(f"the line is not JSON ({error})", "the line may be cut off: fetch or build the file again")
+        value = jsontext.parse_exactly(decoded(line, place))
+    except ValueError as error:
+        place.refuse(f"the line is not JSON ({error})", "mend it; if it is cut off, fetch or build the file again")
     if not isinstance(value, dict):
         place.refuse(
             "the line is not a JSON object", 'each line must read {"timestamp": ..., "input_length": ..., ...}'
@@ -102,8 +109,12 @@ def _parse_object(line: bytes, place: Place) -> dict[str, Any]:
     return value
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+def decoded(line: bytes, place: Place) -> str:
+    """Return a line's text; the first one may begin with a byte order mark. `InputError` if it is not UTF-8."""
+    try:
+        return line.decode("utf-8-sig" if place.line == 1 else "utf-8")
+    except UnicodeDecodeError:
+        place.refuse("the line is not UTF-8 text", "fetch the file again, or convert it to UTF-8")
 
 
 def _field(fields: dict[str, Any], name: str, place: Place) -> Any:
@@ -119,7 +130,7 @@ def _arrival_ns(fields: dict[str, Any], unit: Unit, place: Place) -> int:
         place.refuse(f"'timestamp' is {_shown(value)}, not a number", advice)
     if value < 0:
         place.refuse(f"'timestamp' is negative ({_shown(value)})", "count times from the trace's beginning")
-    if value > LARGEST_INT64 // unit.ns:
+    if value > LARGEST_ARRIVAL_NS // unit.ns:
         place.refuse(f"'timestamp' is too large ({_shown(value)})", advice)
     return value * unit.ns if isinstance(value, int) else int((value * unit.ns).to_integral_value())
 

@@ -10,16 +10,26 @@ import numpy as np
 
 from fairway.traces.trace import Int64Array
 
+_QUANTISED_SHARE = 0.9  # of the steps between different times, if there is a tick
+_TOLERANCE = 0.01  # of a tick
+
 
 def tick_ns(arrival_ns: Int64Array) -> int | None:
-    """Return the median step between different times, shape (n,), not decreasing; None if no two requests share a time.
+    """Return what the steps between different times are multiples of; times have shape (n,) and do not decrease.
 
-    A median survives odd steps, such as a stamp that is a millisecond early.
+    None if no two requests share a time, or if the steps are no multiples of anything. A few odd steps, such as those
+    beside a stamp that is a millisecond early, do not count.
     """
     times_ns = np.unique(arrival_ns)
     if len(times_ns) == len(arrival_ns) or len(times_ns) < 2:
         return None
-    return int(np.quantile(np.diff(times_ns), 0.5, method="inverted_cdf"))
+    steps_ns = np.diff(times_ns)
+    short_ns = np.quantile(steps_ns, 0.05, method="inverted_cdf")
+    ticks = np.maximum(1, np.rint(steps_ns / short_ns)).astype(np.int64)
+    is_whole = np.abs(steps_ns - ticks * short_ns) <= _TOLERANCE * short_ns
+    if is_whole.mean() < _QUANTISED_SHARE:
+        return None
+    return int(np.quantile(steps_ns // ticks, 0.5, method="inverted_cdf"))
 
 
 def spread_within_ticks(arrival_ns: Int64Array, tick_ns: int, generator: np.random.Generator) -> Int64Array:
