@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 
 from fairway.command import positive, run
-from fairway.files import write_json
+from fairway.files import write_sealed
 from fairway.profile import load_profile, read_document
 from fairway.profile.preview import prefill_preview
+from fairway.profile.reader import PREVIEW
 
 
 def main() -> int:
@@ -22,7 +23,7 @@ def main() -> int:
     arguments = parser.parse_args()
     profile = load_profile(arguments.profile)
     preview = prefill_preview(profile, arguments.budget_tokens)
-    write_json(arguments.out, {**read_document(arguments.profile), "prefill_preview": preview})
+    write_sealed(arguments.out, {**read_document(arguments.profile), PREVIEW: preview})
     for row in preview:
         print(f"T({row['n_tokens']}, {row['hit_tokens']}) = {row['prefill_s']:.3f} s, {profile.evidence}")
     return 0

@@ -2,12 +2,14 @@
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.errors import InputError
+from fairway.files import write_sealed
 from fairway.profile import load_profile, profile_names, read_document
 from fairway.profile.preview import prefill_preview
 from fairway.profile.reader import profile_from
@@ -68,6 +70,21 @@ def test_the_good_document_is_good():
         ("linear.table.tokens", [1.5, 2], "whole numbers"),
         ("attention.table.ms", [[1.0]], "one row for each of the 2"),
         ("attention.table.ms", [[2.0], [1.0]], "falls below the row before"),
+        ("attention.table.ms", [[1.0], [float("nan")]], r"ms\[1\]\[0\] must be a finite number, not nan"),
+        ("attention.table.ms", [[1.0], [2.0, 3.0]], r"ms\[1\] must be a list of 1 numbers"),
+        ("linear.table.ms", [1.0, 10**400], "must be a finite number, not 1000"),
+        ("linear.table.ms", [-1.0, 2.0], "must be above 0"),
+        ("linear.table.ms", [1.0, "2.0"], "must be a finite number, not '2.0'"),
+        ("linear.table.tokens", [1, True], "whole numbers"),
+        ("linear.table.tokens", [1, 10**30], r"below 2\^31"),
+        ("linear.table", {"tokens": [], "ms": []}, "must be a list of whole numbers"),
+        ("format", True, "format must be 1"),
+        ("tabel", {}, "tabel is not known; known: format, name"),
+        ("linear.tabel", {"tokens": [1], "ms": [1.0]}, "linear.tabel is not known; known: fit, table"),
+        ("attention.fit.constant", 1.0, "attention.fit.constant is not known"),
+        ("linear.fit.per_token_ms", 1e308, "131,072 tokens take inf ms"),
+        ("linear.fit.per_token_ms", 1e5, r"131,072 tokens take 1\.31e\+10 ms"),
+        ("efficiency", 1e-320, "131,072 tokens take inf ms"),
     ],
 )
 def test_a_wrong_value_is_named(path, value, message):
@@ -85,6 +102,38 @@ def test_an_unknown_profile_lists_the_shipped_ones():
 def test_a_missing_file_is_named(name, tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         load_profile(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("p.json", '{"format": 1, "format": 1}', "key 'format' stands twice"),
+        ("p.json", "[" * 100_000, "nest too deeply"),
+        ("p.toml", "format = 1\nformat = 1\n", "line 2"),
+        ("p.toml", "a = " + "[" * 100_000, "recursion"),
+        ("p.toml", "format = 1", "evidence is missing"),
+        ("p.json", "[1]", "holds no table of keys"),
+    ],
+)
+def test_a_broken_file_is_named(name, text, problem, tmp_path):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=problem) as error:
+        load_profile(tmp_path / name)
+    assert Path(error.value.file) == tmp_path / name
+
+
+def test_a_byte_order_mark_changes_nothing(tmp_path):
+    (tmp_path / "p.json").write_text("\ufeff" + json.dumps(GOOD), encoding="utf-8")
+    assert load_profile(tmp_path / "p.json") == profile_from(GOOD, "f")
+
+
+def test_a_profile_that_was_edited_under_its_seal_is_refused(tmp_path):
+    write_sealed(tmp_path / "p.json", GOOD)
+    assert load_profile(tmp_path / "p.json") == profile_from(GOOD, "f")
+    text = (tmp_path / "p.json").read_text(encoding="utf-8")
+    (tmp_path / "p.json").write_text(text.replace('"efficiency": 1.0', '"efficiency": 0.8'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"p\.json: was edited after it was written"):
+        load_profile(tmp_path / "p.json")
 
 
 @given(st.binary(max_size=200), st.sampled_from(["p.toml", "p.json"]))

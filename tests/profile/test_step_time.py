@@ -34,6 +34,7 @@ GRID = {"new_tokens": [16, 512, 2048], "prefix_tokens": [0, 4096], "ms": [[0.1, 
 PROFILES = {name: load_profile(name) for name in profile_names()} | {
     "linear table": measured(),
     "both tables": measured(attention=GRID),
+    "one point": measured({"tokens": [512], "ms": [20.0]}, {"new_tokens": [512], "prefix_tokens": [0], "ms": [[0.2]]}),
 }
 
 
@@ -88,7 +89,15 @@ def test_beyond_the_table_the_fit_goes_on_and_is_counted():
     assert PROFILES[A6000].extrapolated_tokens([(9000, 90_000)]) == 0, "a model has no measured range to leave"
 
 
-def test_questions_beside_a_small_table_get_finite_positive_answers():
-    profile = measured(attention=GRID)
+@pytest.mark.parametrize("name", ["linear table", "both tables", "one point"])
+def test_questions_beside_a_small_table_get_finite_positive_answers(name):
+    profile = PROFILES[name]
     for new, prefix in ((1, 0), (513, 0), (2, 544), (600, 32_000), (87_169, 0)):
         assert 5_000_000 <= profile.step_ns([(new, new + prefix)]) < 10**11
+        assert profile.step_ns([(new, new + prefix)]) <= profile.step_ns([(new + 1, new + prefix + 1)])
+        assert profile.step_ns([(new, new + prefix)]) <= profile.step_ns([(new, new + prefix + 1)])
+
+
+@pytest.mark.parametrize("name", ["linear table", "both tables", "one point"])
+def test_beyond_the_last_row_time_goes_on_growing(name):
+    assert PROFILES[name].step_ns([(87_169, 87_169)]) / 1e6 > 3_000 > PROFILES[name].linear.table.ms_at[-1]

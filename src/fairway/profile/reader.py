@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +10,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn
 
+from fairway import jsontext
 from fairway.errors import InputError
+from fairway.files import SEAL, is_sealed, without_seal
 from fairway.profile.step_time import (
     Attention,
     AttentionFit,
@@ -25,6 +26,9 @@ from fairway.profile.step_time import (
 
 FORMAT = 1
 EVIDENCE = ("modelled", "measured")
+PREVIEW = "prefill_preview"  # for people; what check_profile.py adds
+_MOST_TOKENS = 1 << 17  # of a prompt
+_MOST_MS = 1e9  # that they may take in one step: 11 days, more is a unit taken for another
 _SHIPPED = resources.files("fairway.profile") / "data"
 
 
@@ -36,14 +40,14 @@ def profile_names() -> list[str]:
 def load_profile(source: Path | str) -> Profile:
     """Return the profile in a ``.toml`` or ``.json`` file, or the shipped one of that name.
 
-    Raises `InputError` for an unknown name, a broken file, and values that are missing, negative, falling or not
-    finite.
+    Raises `InputError` for an unknown name, a broken or edited file, an unknown key, and values that are missing,
+    negative, falling, not finite or beyond any device.
     """
     return profile_from(read_document(source), str(source))
 
 
 def read_document(source: Path | str) -> Mapping[str, Any]:
-    """Return the parsed profile file, unchecked."""
+    """Return the parsed profile file, its values unchecked; `InputError` if it is broken, or edited under its seal."""
     path = Path(source)
     if path.suffix not in {".toml", ".json"}:
         if str(source) not in profile_names():
@@ -53,28 +57,35 @@ def read_document(source: Path | str) -> Mapping[str, Any]:
             )
         return tomllib.loads((_SHIPPED / f"{source}.toml").read_text(encoding="utf-8"))
     try:
-        text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        text = path.read_text(encoding="utf-8-sig")
+        document = tomllib.loads(text) if path.suffix == ".toml" else jsontext.parse(text)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path, remedy="check the path") from error
-    except ValueError as error:  # bad UTF-8, TOML or JSON
+    except (ValueError, RecursionError) as error:  # bad UTF-8, TOML or JSON
         raise InputError(f"is no valid {path.suffix[1:]}: {error}", file=path, remedy="mend or restore it") from error
     if not isinstance(document, dict):
         raise InputError("holds no table of keys", file=path, remedy="mend or restore it")
-    return document
+    if SEAL in document and not is_sealed(document):
+        raise InputError(
+            "was edited after it was written", file=path, remedy="delete it and run scripts/check_profile.py again"
+        )
+    return without_seal(document)
 
 
 def profile_from(document: Mapping[str, Any], file: str) -> Profile:
     """Check a parsed profile and build it; ``file`` is for messages."""
     fields = _Fields(document, file)
-    if fields.get("format") != FORMAT:
+    fields.only("format", "name", "device", "model", "evidence", "source", "efficiency", "linear", "attention", PREVIEW)
+    if type(fields.get("format")) is not int or fields.get("format") != FORMAT:
         fields.fail("format", f"must be {FORMAT}")
     evidence = fields.text("evidence")
     if evidence not in EVIDENCE:
         fields.fail("evidence", f"must be one of {', '.join(EVIDENCE)}")
     efficiency = fields.number("efficiency", above=0.0)
     linear, attention = fields.table("linear"), fields.table("attention")
-    return Profile(
+    linear.only("fit", "table")
+    attention.only("fit", "table")
+    profile = Profile(
         name=fields.text("name"),
         device=fields.text("device"),
         model=fields.text("model"),
@@ -84,26 +95,36 @@ def profile_from(document: Mapping[str, Any], file: str) -> Profile:
         linear=Linear(_linear_fit(linear.table("fit")), _linear_table(linear)),
         attention=Attention(_attention_fit(attention.table("fit")), _attention_table(attention)),
     )
+    longest_ms = (profile.linear.ms(_MOST_TOKENS) + profile.attention.ms(_MOST_TOKENS, _MOST_TOKENS)) / efficiency
+    if not longest_ms <= _MOST_MS:
+        fields.fail(
+            "linear, attention or efficiency", f"makes a step of {_MOST_TOKENS:,} tokens take {longest_ms:.3g} ms"
+        )
+    return profile
 
 
 def _linear_fit(fields: _Fields) -> LinearFit:
+    fields.only("floor_ms", "constant_ms", "per_token_ms")
     return LinearFit(fields.number("floor_ms", above=0.0), fields.number("constant_ms"), fields.number("per_token_ms"))
 
 
 def _attention_fit(fields: _Fields) -> AttentionFit:
-    long = fields.table("long") if "long" in fields.values else None
+    fields.only("floor_ms", "constant_ms", "per_context_token_ms", "long")
     return AttentionFit(
         fields.number("floor_ms"),
         fields.number("constant_ms"),
         fields.number("per_context_token_ms"),
-        None
-        if long is None
-        else LongContextFit(
-            int(long.number("above_product")),
-            long.number("per_new_token_ms"),
-            long.number("per_context_token_ms"),
-            long.number("per_product_ms"),
-        ),
+        _long_context_fit(fields.table("long")) if "long" in fields.values else None,
+    )
+
+
+def _long_context_fit(fields: _Fields) -> LongContextFit:
+    fields.only("above_product", "per_new_token_ms", "per_context_token_ms", "per_product_ms")
+    return LongContextFit(
+        int(fields.number("above_product")),
+        fields.number("per_new_token_ms"),
+        fields.number("per_context_token_ms"),
+        fields.number("per_product_ms"),
     )
 
 
@@ -111,6 +132,7 @@ def _linear_table(fields: _Fields) -> LinearTable | None:
     if "table" not in fields.values:
         return None
     table = fields.table("table")
+    table.only("tokens", "ms")
     tokens = table.axis("tokens")
     return LinearTable(tokens, table.row("ms", table.get("ms"), len(tokens), above=0.0))
 
@@ -119,6 +141,7 @@ def _attention_table(fields: _Fields) -> AttentionTable | None:
     if "table" not in fields.values:
         return None
     table = fields.table("table")
+    table.only("new_tokens", "prefix_tokens", "ms")
     new_tokens, prefix_tokens = table.axis("new_tokens"), table.axis("prefix_tokens")
     rows = table.get("ms")
     if not isinstance(rows, list) or len(rows) != len(new_tokens):
@@ -140,6 +163,12 @@ class _Fields:
 
     def fail(self, key: str, problem: str) -> NoReturn:
         raise InputError(f"{self._prefix}{key} {problem}", file=self._file, remedy="mend the profile")
+
+    def only(self, *known: str) -> None:
+        """Refuse other keys: a misspelt one would be passed over in silence."""
+        for key in self.values:
+            if key not in known:
+                self.fail(str(key), f"is not known; known: {', '.join(known)}")
 
     def get(self, key: str) -> Any:
         if key not in self.values:
@@ -165,6 +194,8 @@ class _Fields:
         values = self.get(key)
         if not isinstance(values, list) or not values or not all(type(value) is int for value in values):
             self.fail(key, "must be a list of whole numbers")
+        if values[-1] >= 1 << 31:
+            self.fail(key, "must stay below 2^31 tokens")
         if values[0] < 0 or any(after <= before for before, after in itertools.pairwise(values)):
             self.fail(key, "must rise from 0 or more")
         return tuple(values)
@@ -179,8 +210,15 @@ class _Fields:
         return row
 
     def _number(self, key: str, value: Any, above: float | None) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            self.fail(key, f"must be a finite number, not {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+            self.fail(key, f"must be a finite number, not {repr(value)[:40]}")
         if value < 0 or (above is not None and value <= above):
             self.fail(key, f"must be {'above' if above is not None else 'at least'} {above or 0}, not {value!r}")
         return float(value)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        return False
