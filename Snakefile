@@ -34,7 +34,7 @@ onstart:
 rule all:
     input:
         CORPORA,
-        PROFILE,
+        PROFILES,
         CALIBRATIONS,
         TRACES,
         ROW_FILES,

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from fairway.command import positive, run
+from fairway.command import in_step, positive, run
 from fairway.engine import EVICTIONS
 from fairway.errors import InputError
 from fairway.experiment import EVIDENCE_OF_BACKEND, Experiment, run_experiment
@@ -19,8 +19,8 @@ from fairway.profile import load_profile, profile_names
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Replay the traces of one workload under one policy in virtual time; write one row a request, one "
-        "a hook, one a run.",
+        description="Replay the traces of a workload under one policy in virtual time; write one row a request, one a "
+        "hook, one a run. For several workloads --traces and --out-dir stand once for each, in the same order.",
         epilog=f"Policies: {', '.join(policy_names())} (klpm-<k> for any k). Shipped profiles: "
         f"{', '.join(profile_names())}.",
     )
@@ -29,7 +29,9 @@ def main() -> int:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a policy parameter, such as fast_weight=8"
     )
     parser.add_argument("--name", default="", help="name that the rows carry, for a variant (default: the policy's)")
-    parser.add_argument("--traces", required=True, nargs="+", type=Path, help="Mooncake JSON lines, one file a seed")
+    parser.add_argument(
+        "--traces", action="append", required=True, nargs="+", type=Path, help="Mooncake JSON lines, one file a seed"
+    )
     parser.add_argument("--profile", required=True, help="a shipped profile's name, or a .toml or .json file")
     parser.add_argument("--backend", default="sim", choices=sorted(EVIDENCE_OF_BACKEND), help="what runs the steps")
     parser.add_argument(
@@ -41,7 +43,9 @@ def main() -> int:
     parser.add_argument(
         "--eviction", default="lru", choices=EVICTIONS, help="what the cache gives up first (default lru)"
     )
-    parser.add_argument("--out-dir", required=True, type=Path, help="folder of the Parquet files and their seal")
+    parser.add_argument(
+        "--out-dir", action="append", required=True, type=Path, help="folder of the Parquet files and their seal"
+    )
     arguments = parser.parse_args()
     experiment = Experiment(
         policy=arguments.policy,
@@ -55,8 +59,9 @@ def main() -> int:
         name=arguments.name,
         eviction=arguments.eviction,
     )
-    for remark in run_experiment(experiment, arguments.traces, arguments.out_dir):
-        print(remark, file=sys.stderr)
+    for traces, folder in in_step(arguments, "traces", "out_dir"):
+        for remark in run_experiment(experiment, traces, folder):
+            print(remark, file=sys.stderr)
     return 0
 
 

@@ -21,7 +21,7 @@ def main() -> int:
     arguments = parser.parse_args()
     study = study_of(arguments)
     places = read_places(arguments.places, study.collection.found_workloads)
-    document = regimes_document(regime_rows(study, places))
+    document = regimes_document(regime_rows(study, places), study)
     write_table(arguments.out_dir, "regimes", document, regimes_markdown(document))
     return 0
 

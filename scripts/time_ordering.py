@@ -8,6 +8,7 @@ import dataclasses
 import io
 from pathlib import Path
 
+from fairway.analysis import wording
 from fairway.command import not_negative, positive, run
 from fairway.files import write_sealed, write_text
 from fairway.ordering_time import OrderingTime, machine, measure
@@ -33,7 +34,7 @@ def main() -> int:
     write_sealed(arguments.out_json, {"machine": machine(), "rows": [dataclasses.asdict(one) for one in times]})
     write_text(arguments.out_csv, _as_csv(times))
     for one in times:
-        print(f"{one.policy}, {one.waiting:,} waiting: {one.median_us:.0f} us (p90 {one.p90_us:.0f})")
+        print(f"{wording.policy(one.policy)}, {one.waiting:,} waiting: {one.median_us:.0f} us (p90 {one.p90_us:.0f})")
     return 0
 
 
@@ -41,7 +42,7 @@ def _as_csv(times: list[OrderingTime]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in dataclasses.fields(OrderingTime)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(dataclasses.asdict(one) for one in times)
+    writer.writerows({**dataclasses.asdict(one), "policy": wording.policy(one.policy)} for one in times)
     return text.getvalue()
 
 

@@ -74,13 +74,17 @@ def test_rows_say_what_the_replay_said(files, tmp_path):
 
 def test_a_variant_has_its_own_name_and_a_window_and_unknown_reuse_are_kept(tmp_path):
     trace = small_trace()
-    parameters = {**trace.header["parameters"], "requests": {"window": 4}}
+    lost = {"left_out_requests": 3, "left_out_tokens": 60, "trace_requests": 10, "trace_tokens": 100}
+    window = {"window": 4, "windows": 5, "longest_prompt_tokens": 16, "timestamps": "quantised, raw", **lost}
+    parameters = {**trace.header["parameters"], "requests": window}
     trace = dataclasses.replace(trace, header={**trace.header, "parameters": parameters, "reuse_information": False})
     write_trace(trace, tmp_path / "1.jsonl")
     experiment = Experiment("fairway", PROFILE, parameters={"fast_weight": 2}, name="fairway-weight-2")
     run_experiment(experiment, [tmp_path / "1.jsonl"], tmp_path / "rows")
     (run,) = pq.read_table(tmp_path / "rows/runs.parquet").to_pylist()
     assert (run["policy"], run["window"], run["reuse"]) == ("fairway-weight-2", 4, "unknown")
+    assert (run["left_out_requests"], run["of_requests"], run["left_out_tokens"], run["of_tokens"]) == (3, 10, 60, 100)
+    assert run["left_out"] == "prompts above 16 tokens"
 
 
 def test_rows_of_another_eviction_bear_its_name(files, tmp_path):

@@ -84,6 +84,8 @@ def rows(tmp_path: Path) -> Path:
                 )
             },
             "window": [None, None],
+            **{f"{part}_{what}": [None] * 2 for part in ("left_out", "of") for what in ("requests", "tokens")},
+            "left_out": ["", ""],
             **{
                 name: ["", ""]
                 for name in ("backend", "reuse", "evidence", "profile", "profile_evidence", "corpus", "trace_sha256")

@@ -41,7 +41,7 @@ def runs() -> dict[str, Any]:
     columns: dict[str, Any] = {name: [value] * 2 for name, value in RESULT.items()} | {"seed": [1, 2]}
     integers = [field.name for field in rows.RUNS.schema if str(field.type) == "int64" and field.name != "seed"]
     columns |= {name: [3, 4] for name in integers}
-    names = ("backend", "evidence", "profile", "profile_evidence", "corpus", "trace_sha256", "reuse")
+    names = ("backend", "evidence", "profile", "profile_evidence", "corpus", "trace_sha256", "reuse", "left_out")
     return columns | {name: ["x", "x"] for name in names}
 
 

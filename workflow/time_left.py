@@ -6,6 +6,7 @@ import logging
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -15,8 +16,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 TYPICAL_S = {
     "build_corpus": 0.2,
     "build_agent_trace": 1.0,
-    "calibrate": 4.0,
-    "build_trace": 0.3,
+    "build_traces": 4.0,
     "check_profile": 0.1,
     "replay": 3.5,
     "compute_bounds": 3.0,
@@ -25,7 +25,7 @@ TYPICAL_S = {
     "tabulate_comparison": 3.0,
     "tabulate_regimes": 10.0,
     "tabulate_sensitivity": 2.0,
-    "measure_regime": 2.0,
+    "measure_regimes": 2.0,
     "answer_claims": 2.0,
     "summarise": 1.0,
     "all": 0.5,
@@ -33,11 +33,15 @@ TYPICAL_S = {
 _UNKNOWN_RULE_S = 2.0  # as the figures take
 
 
+Size = tuple[str, int]  # a rule of `TYPICAL_S`, and how many times its work a job does
+
+
 class ProgressHandler(logging.Handler):
     """Prints, after each finished job, how many are done, the time so far, and about how much is left."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Mapping[str, Size] | None = None) -> None:
         super().__init__()
+        self._sizes = sizes or {}
         self._clock = time.monotonic
         self._start_s = self._clock()
         self._planned: Counter[str] = Counter()  # jobs of each rule in this run
@@ -73,13 +77,15 @@ class ProgressHandler(logging.Handler):
 
     def _expected_s(self, rule: str) -> float:
         measured_s = self._measured_s[rule]
-        return sum(measured_s) / len(measured_s) if measured_s else TYPICAL_S.get(rule, _UNKNOWN_RULE_S) * self._speed()
+        return sum(measured_s) / len(measured_s) if measured_s else self._typical_s(rule) * self._speed()
+
+    def _typical_s(self, rule: str) -> float:
+        known, times = self._sizes.get(rule, (rule, 1))
+        return TYPICAL_S.get(known, _UNKNOWN_RULE_S) * times
 
     def _speed(self) -> float:
         """How much longer than typical jobs take here."""
-        done = [
-            (TYPICAL_S.get(rule, _UNKNOWN_RULE_S) * len(times), sum(times)) for rule, times in self._measured_s.items()
-        ]
+        done = [(self._typical_s(rule) * len(times), sum(times)) for rule, times in self._measured_s.items()]
         typical_s = sum(typical for typical, _ in done)
         return sum(measured for _, measured in done) / typical_s if typical_s else 1.0
 
@@ -88,9 +94,9 @@ class ProgressHandler(logging.Handler):
         return max(1.0, busy_s / max(now_s - self._start_s, 1e-9))
 
 
-def report_progress() -> None:
-    """Listen to this run's events."""
-    logger.addHandler(ProgressHandler())
+def report_progress(sizes: Mapping[str, Size]) -> None:
+    """Listen to this run's events; ``sizes`` says of rules that are not in `TYPICAL_S` what their jobs amount to."""
+    logger.addHandler(ProgressHandler(sizes))
 
 
 def _in_words(seconds: float) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from fairway.errors import EXIT_BAD_INPUT, InputError
 
@@ -31,6 +32,18 @@ def run(main: Callable[[], int]) -> None:
 def _refuse(message: str) -> int:
     print(f"error: {message}", file=sys.stderr)
     return EXIT_BAD_INPUT
+
+
+def in_step(arguments: argparse.Namespace, *names: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of repeated options together: the first of each, the second of each, and so on.
+
+    Raises `InputError` if they were not given equally often.
+    """
+    given = [getattr(arguments, name) for name in names]
+    if len({len(values) for values in given}) > 1:
+        options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
+        raise InputError(f"{options} are not given equally often", remedy="give each once a workload")
+    return zip(*given, strict=True)
 
 
 def positive(text: str) -> int:

@@ -14,12 +14,13 @@ import jsonschema
 
 from fairway.errors import InputError
 from fairway.policies import make_policy, policy_names
-from fairway.profile import profile_names
-from fairway.traces.catalogue import Catalogue
+from fairway.profile import load_profile, profile_names
+from fairway.traces.catalogue import Catalogue, Reference, unvaried, varied
 from fairway.yamlfile import KeyPath, YamlFile, merge, read_yaml
 
 SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
 CONFIG_FOLDER = Path("config")
+_NO_VARIANTS: Mapping[str, Any] = {"policies": [], "workloads": {}}
 _Setting = TypeVar("_Setting")
 
 # JSON Schema takes 5.0 for an integer; a number of tokens or seeds is to be written as one.
@@ -55,11 +56,25 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A registered policy with parameters of its own."""
+class PolicyVariant:
+    """A registered policy with parameters or a cache's eviction of its own."""
 
     policy: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    eviction: str = "lru"  # the cache gives up first what was used least recently
+
+
+@dataclass(frozen=True)
+class WorkloadVariants:
+    """Workloads that run under variants as well, by variant, and the policies that run on them."""
+
+    policies: tuple[str, ...] = ()
+    workloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The varied workloads: ``mooncake-0.9--raw-ticks`` and so on."""
+        return tuple(varied(workload, variant) for variant, names in self.workloads.items() for workload in names)
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,7 @@ class Configuration:
 
     ``policies_of`` and ``seeds_of`` say otherwise for single workloads, or for a numbered family by its name: "sweep"
     means sweep-01, sweep-02 and so on. ``policy_variants`` are further names that policies can be asked for by.
+    ``workload_variants`` run beside ``workloads`` and stand in a table of their own.
     """
 
     corpus: Corpus
@@ -78,21 +94,31 @@ class Configuration:
     policies: tuple[str, ...]
     engine: Engine
     bootstrap: Bootstrap
-    policy_variants: Mapping[str, Variant]
+    policy_variants: Mapping[str, PolicyVariant]
     policies_of: Mapping[str, tuple[str, ...]]
     seeds_of: Mapping[str, tuple[int, ...]]
+    workload_variants: WorkloadVariants
+
+    @property
+    def replayed_workloads(self) -> tuple[str, ...]:
+        """All workloads, the varied ones last."""
+        return (*self.workloads, *self.workload_variants.names)
 
     def policies_for(self, workload: str) -> tuple[str, ...]:
         """Return the policies that run on a workload."""
+        if workload in self.workload_variants.names:
+            return self.workload_variants.policies
         return _setting_for(workload, self.policies_of, self.policies)
 
     def seeds_for(self, workload: str) -> tuple[int, ...]:
-        """Return the seeds of a workload."""
+        """Return the seeds of a workload; a varied one has those of the workload itself."""
+        if workload in self.workload_variants.names:
+            return self.seeds_for(unvaried(workload))
         return _setting_for(workload, self.seeds_of, self.seeds)
 
-    def variant(self, name: str) -> Variant:
+    def policy_variant(self, name: str) -> PolicyVariant:
         """Return what runs under a policy's name: a variant, or the registered policy as it is."""
-        return self.policy_variants.get(name, Variant(name))
+        return self.policy_variants.get(name, PolicyVariant(name))
 
 
 def load_configuration(files: Sequence[Path], root: Path) -> Configuration:
@@ -127,8 +153,8 @@ class _Faults:
     def at(self, path: KeyPath, problem: str, remedy: str) -> InputError:
         value = self._value(path)
         for source in reversed(self._files):
-            # A value that another file or --config has replaced is not the faulty one.
-            if path in source.lines and source.value(path) == value:
+            # A value that another file or --config has replaced is not the faulty one; mappings are put together.
+            if path in source.lines and (isinstance(value, Mapping) or source.value(path) == value):
                 return InputError(problem, remedy=remedy, file=source.file, line=source.lines[path])
         return InputError(problem, remedy=remedy, file=self._fallback(path))
 
@@ -183,6 +209,7 @@ def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None
             with faults.said_at((setting, name)):
                 _check_workloads_of(name, catalogue)
     _check_policies(values, faults)
+    _check_workload_variants(values, catalogue, faults)
 
 
 def _check_workloads_of(name: str, catalogue: Catalogue) -> None:
@@ -201,14 +228,30 @@ def _check_policies(values: Mapping[str, Any], faults: _Faults) -> None:
         if name in policy_names():
             raise faults.at(path, f"{name!r} is a policy's own name", "give the variant another name")
         with faults.said_at(path):
-            make_policy(variant["policy"], **variant["parameters"])
+            make_policy(variant["policy"], **variant.get("parameters", {}))
     asked: list[tuple[KeyPath, str]] = [(("policies", i), name) for i, name in enumerate(values["policies"])]
     for workload, names in values.get("policies_of", {}).items():
         asked += [(("policies_of", workload, i), name) for i, name in enumerate(names)]
+    in_variants = values.get("workload_variants", _NO_VARIANTS)["policies"]
+    asked += [(("workload_variants", "policies", i), name) for i, name in enumerate(in_variants)]
     for path, name in asked:
         if name not in variants:
             with faults.said_at(path):
                 make_policy(name)
+
+
+def _check_workload_variants(values: Mapping[str, Any], catalogue: Catalogue, faults: _Faults) -> None:
+    """Every variant exists, suits its workloads and names a profile that exists."""
+    for variant, workloads in values.get("workload_variants", _NO_VARIANTS)["workloads"].items():
+        for place, workload in enumerate(workloads):
+            with faults.said_at(("workload_variants", "workloads", variant, place)):
+                _check_variant(catalogue.find(varied(workload, variant)))
+
+
+def _check_variant(reference: Reference) -> None:
+    reference.load()
+    if reference.profile is not None:
+        load_profile(reference.profile)
 
 
 def _configuration(values: Mapping[str, Any]) -> Configuration:
@@ -221,10 +264,22 @@ def _configuration(values: Mapping[str, Any]) -> Configuration:
         policies=tuple(values["policies"]),
         engine=Engine(**values["engine"]),
         bootstrap=Bootstrap(**values["bootstrap"]),
-        policy_variants={name: Variant(**variant) for name, variant in values.get("policy_variants", {}).items()},
+        policy_variants={name: PolicyVariant(**variant) for name, variant in values.get("policy_variants", {}).items()},
         policies_of={name: tuple(policies) for name, policies in values.get("policies_of", {}).items()},
         seeds_of={name: _seeds(seeds) for name, seeds in values.get("seeds_of", {}).items()},
+        workload_variants=_workload_variants(values),
     )
+
+
+def _workload_variants(values: Mapping[str, Any]) -> WorkloadVariants:
+    """Return the variants of what runs anyway, so that each has the same policies on the same workload beside it."""
+    variants = values.get("workload_variants", _NO_VARIANTS)
+    policies = tuple(name for name in variants["policies"] if name in values["policies"])
+    workloads = {
+        variant: tuple(name for name in names if name in values["workloads"] and policies)
+        for variant, names in variants["workloads"].items()
+    }
+    return WorkloadVariants(policies, {variant: names for variant, names in workloads.items() if names})
 
 
 def _seeds(raw: Mapping[str, int]) -> tuple[int, ...]:

@@ -28,3 +28,7 @@ class Progress:
         spent_s = now_s - self._began_s
         left_s = spent_s * (1 - share) / share
         print(f"{self._label}: {share:.0%} after {spent_s:.0f} s, about {left_s:.0f} s left", file=self._stream)
+
+    def update_part(self, parts_done: int, parts: int, share: float) -> None:
+        """Take note that, of the work's equal parts, some are done and ``share`` (0 to 1) of the next one."""
+        self.update((parts_done + share) / parts)

@@ -14,6 +14,7 @@ from fairway.profile import Profile
 from fairway.replay import UNSERVED, Replay
 from fairway.rows import REUSE_KNOWN, REUSE_UNKNOWN, SERVED, UNSERVABLE, order_statistic
 from fairway.traces import Trace
+from fairway.traces.description import LeftOut, left_out
 
 FEWEST_TO_CORRELATE = 5  # below that a rank correlation says nothing
 _HOOK_COLUMNS = (
@@ -38,6 +39,7 @@ class Labels:
     trace_sha256: str
     seed_replacements: int
     window: int | None  # of a recorded trace
+    left_out: LeftOut | None  # of a recorded trace
     reuse: str
 
     @classmethod
@@ -58,6 +60,7 @@ class Labels:
             trace_sha256=trace_sha256,
             seed_replacements=int(header.get("seed_replacements", 0)),
             window=header.get("parameters", {}).get("requests", {}).get("window"),
+            left_out=left_out(header),
             reuse=REUSE_KNOWN if header.get("reuse_information", True) else REUSE_UNKNOWN,
         )
 
@@ -162,7 +165,19 @@ def run_columns(trace: Trace, result: Replay, labels: Labels, cache_blocks: int)
         "extrapolated_tokens": result.extrapolated_tokens,
         "preemptions": int(result.preemptions.sum()),
     }
-    return {name: [value] for name, value in (asdict(labels) | values).items()}
+    return {name: [value] for name, value in (_label_columns(labels) | values).items()}
+
+
+def _label_columns(labels: Labels) -> dict[str, Any]:
+    values = asdict(labels)
+    lost = values.pop("left_out") or {}
+    return values | {
+        "left_out_requests": lost.get("requests"),
+        "left_out_tokens": lost.get("tokens"),
+        "of_requests": lost.get("of_requests"),
+        "of_tokens": lost.get("of_tokens"),
+        "left_out": lost.get("reason", ""),
+    }
 
 
 def concatenated(tables: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -93,8 +93,9 @@ RUNS = RowTable(
             *_integers("prompt_tokens", "hit_tokens", "computed_tokens", "extrapolated_tokens", "preemptions"),
             *_names("evidence", "profile", "profile_evidence", "corpus", "trace_sha256"),
             *_integers("seed_replacements"),
-            *_integers("window", nullable=True),  # of the recorded trace that the seed replays; null where generated
-            *_names("reuse"),
+            # Of the recorded trace that the seed replays, null where generated: its window, and what it lost before.
+            *_integers("window", "left_out_requests", "left_out_tokens", "of_requests", "of_tokens", nullable=True),
+            *_names("left_out", "reuse"),
         ]
     ),
     key=("seed",),

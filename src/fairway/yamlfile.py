@@ -44,6 +44,11 @@ class YamlFile:
         inside = {path[1:]: line for path, line in self.lines.items() if path[0] == key and len(path) > 1}
         return YamlFile(self.file, self.values[key], inside)
 
+    def without(self, key: str) -> YamlFile:
+        """Return this file without what stands under ``key``, if anything does."""
+        values = {name: value for name, value in self.values.items() if name != key}
+        return YamlFile(self.file, values, {path: line for path, line in self.lines.items() if path[0] != key})
+
     def under(self, changes: YamlFile) -> YamlFile:
         """Return this file with the values of ``changes`` put over its own, key by key; lists are replaced whole."""
         merged = copy.deepcopy(self.values)

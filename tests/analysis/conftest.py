@@ -113,7 +113,8 @@ def _run(seed: int, n: int, requests: dict[str, Any]) -> dict[str, Any]:
         "corpus": ["embedded"],
         "trace_sha256": ["0" * 64],
         "seed_replacements": [0],
-        "window": [None],
+        **{name: [None] for name in ("window", "left_out_requests", "left_out_tokens", "of_requests", "of_tokens")},
+        "left_out": [""],
         "reuse": ["known"],
     }
 

@@ -70,8 +70,9 @@ def test_the_winner_is_the_policy_of_the_lowest_percentile(sweep_rows: Path) -> 
     assert (rows[1].p99_winner, rows[1].p50_winner) == ("lpm", "lpm")
     assert rows[1].fairway_p99_over_best_baseline is not None
     assert rows[1].fairway_p99_over_best_baseline > 1 > rows[0].fairway_p50_over_best_baseline
-    page = regimes_markdown(regimes_document(rows))
+    page = regimes_markdown(regimes_document(rows, study(sweep_rows)))
     assert "3 configurations, spike, 3 seeds each" in page
+    assert "Not counted: " in page
     assert "| sweep-03 | - | 1.2 | 25% |" in page
     assert sum(int(line.split("|")[2]) for line in page.splitlines()[4:7] if line.startswith(("| fair", "| lpm"))) == 3
 

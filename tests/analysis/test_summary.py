@@ -28,7 +28,7 @@ CLAIMS = {
     "profiles": ["p"],
     "corpora": ["embedded"],
     "extrapolated_share": 0.031,
-    "replaced_seeds": {"sec-dynamic-a": 1},
+    "not_counted": "Not counted: 7 requests of the warm-up.",
     "resampling": {"resamples": 10, "confidence_percent": 95},
     "claims_sha256": "1" * 64,
     "edited": [],
@@ -57,6 +57,7 @@ def test_parts_stand_under_their_names_in_one_order(tmp_path: Path) -> None:
     assert list(summary) == ["claims", "scheduling"]
     assert list(pages(summary)) == ["claims", "scheduling"]
     assert "3.1% of prefill tokens extrapolated" in pages(summary)["claims"]
+    assert "Not counted: 7 requests of the warm-up." in pages(summary)["claims"]
 
 
 def test_an_unknown_or_broken_part_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairway.configuration import Configuration, Variant, load_configuration
+from fairway.configuration import Configuration, PolicyVariant, load_configuration
 from fairway.errors import InputError
 
 Process = subprocess.CompletedProcess[str]
@@ -18,8 +18,9 @@ policies: [fcfs, lpm, fairway]
 policy_variants:
   fairway-weight-2: {policy: fairway, parameters: {fast_weight: 2}}
   fairway-floor-2: {policy: fairway, parameters: {patience_floor_s: 2, wait: absolute}}
+  lpm+pgdsf: {policy: lpm, eviction: pgdsf}
 policies_of:
-  sec-dynamic-a: [fairway, fairway-weight-2, fairway-floor-2]
+  sec-dynamic-a: [fairway, fairway-weight-2, fairway-floor-2, lpm+pgdsf]
   sweep: [fcfs, lpm, fairway]
 seeds_of:
   sec-dynamic-a: {first: 900, count: 1}
@@ -35,10 +36,12 @@ BAD = {  # what is replaced, by what: the line of the fault, what the message sa
         "unknown policy",
     ),
     "name that is taken": ("  fairway-weight-2: {policy", "  srpt: {policy", 4, "'srpt' is a policy's own name"),
-    "no variant": ("[fairway, fairway-weight-2", "[fairway, fairway-weight-3", 7, "unknown policy 'fairway-weight-3'"),
-    "workload": ("  sec-dynamic-a: [fair", "  sec-dynamic-c: [fair", 7, "unknown workload 'sec-dynamic-c'"),
-    "family": ("  sweep: {first", "  swoop: {first", 11, "unknown workload 'swoop'"),
-    "count": ("count: 3}", "count: 0}", 11, "seeds_of.sweep.count: 0"),
+    "no variant": ("[fairway, fairway-weight-2", "[fairway, fairway-weight-3", 8, "unknown policy 'fairway-weight-3'"),
+    "workload": ("  sec-dynamic-a: [fair", "  sec-dynamic-c: [fair", 8, "unknown workload 'sec-dynamic-c'"),
+    "family": ("  sweep: {first", "  swoop: {first", 12, "unknown workload 'swoop'"),
+    "count": ("count: 3}", "count: 0}", 12, "seeds_of.sweep.count: 0"),
+    "no change": ("lpm, eviction: pgdsf}", "lpm}", 6, "policy_variants.lpm+pgdsf"),
+    "eviction": ("eviction: pgdsf", "eviction: fifo", 6, "policy_variants.lpm+pgdsf.eviction: 'fifo'"),
     "shell": ("wait: absolute", 'wait: "a; b"', 5, "policy_variants.fairway-floor-2.parameters.wait"),
 }
 
@@ -62,7 +65,12 @@ def test_a_workload_has_the_seeds_and_policies_of_its_own_its_family_or_the_run(
     assert configuration.seeds_for("sec-dynamic-a") == (900,)
     assert configuration.seeds_for("sweep-02") == (201, 202, 203)
     assert configuration.policies_for("sec-flood") == ("fcfs", "lpm", "fairway")
-    assert configuration.policies_for("sec-dynamic-a") == ("fairway", "fairway-weight-2", "fairway-floor-2")
+    assert configuration.policies_for("sec-dynamic-a") == (
+        "fairway",
+        "fairway-weight-2",
+        "fairway-floor-2",
+        "lpm+pgdsf",
+    )
 
 
 def test_a_version_at_the_end_of_a_name_is_no_number(load: Callable[[str], Configuration]) -> None:
@@ -75,8 +83,9 @@ def test_a_version_at_the_end_of_a_name_is_no_number(load: Callable[[str], Confi
 
 def test_a_name_is_a_variant_or_the_policy_itself(load: Callable[[str], Configuration]) -> None:
     configuration = load(APART)
-    assert configuration.variant("fairway-weight-2") == Variant("fairway", {"fast_weight": 2})
-    assert configuration.variant("klpm-4") == Variant("klpm-4", {})
+    assert configuration.policy_variant("fairway-weight-2") == PolicyVariant("fairway", {"fast_weight": 2}, "lru")
+    assert configuration.policy_variant("lpm+pgdsf") == PolicyVariant("lpm", {}, "pgdsf")
+    assert configuration.policy_variant("klpm-4") == PolicyVariant("klpm-4", {}, "lru")
 
 
 @pytest.mark.parametrize("fault", BAD)
@@ -105,9 +114,10 @@ def plan(folder: Path, snakemake: Callable[..., Process], text: str, *targets: s
 
 
 def test_a_variant_is_replayed_with_its_parameters_under_its_name(planned: str) -> None:
-    options = "--policy fairway --set patience_floor_s=2 --set wait=absolute --name fairway-floor-2"
+    options = "--policy fairway --set patience_floor_s=2 --set wait=absolute --eviction lru --name fairway-floor-2"
     assert options in planned
-    assert "--policy lpm --name lpm" in planned
+    assert "--policy lpm --eviction pgdsf --name lpm+pgdsf" in planned
+    assert "--policy lpm --eviction lru --name lpm " in planned
     folders = set(re.findall(r"--out-dir results/rows/sim/(\S+)", planned))
     assert "sec-dynamic-a/fairway-weight-2" in folders
     assert "sec-flood/fairway-weight-2" not in folders
@@ -118,7 +128,7 @@ def test_results_apart_are_in_no_common_table_but_claims_ask_them(planned: str) 
     (metrics,) = re.findall(r"tabulate_metrics.py .*", planned)
     assert "--workloads sec-flood --policies fcfs lpm fairway" in metrics
     (claims,) = re.findall(r"answer_claims.py .*", planned)
-    assert "sec-dynamic-a:fairway,fairway-weight-2,fairway-floor-2:1" in claims
+    assert "sec-dynamic-a:fairway,fairway-weight-2,fairway-floor-2,lpm+pgdsf:1" in claims
     assert "sweep-01,sweep-02:fcfs,lpm,fairway:3" in claims
     (regimes,) = re.findall(r"plot_regimes.py .*", planned)
     assert "--workloads sweep-01 sweep-02 --policies fcfs lpm fairway --lacking-workloads sweep-03" in regimes

@@ -12,27 +12,56 @@ from fairway.errors import InputError
 
 Process = subprocess.CompletedProcess[str]
 
-BAD = {  # what is replaced in quick.yaml, by what: the line of the fault, what the message says, what helps
-    "unknown policy": ("- lpm\n", "- lpn\n", 9, "unknown policy 'lpn'", "did you mean 'lpm'?"),
-    "unknown key": ("policies:", "polices:", 7, "unknown key 'polices'", "did you mean 'policies'?"),
-    "unknown inner key": ("budget_tokens", "budget", 20, "unknown key 'engine.budget'", "budget_tokens"),
-    "unknown workload": ("sec-flood", "sec-floods", 6, "unknown workload 'sec-floods'", "did you mean 'sec-flood'?"),
-    "unknown profile": ("modelled", "modeled", 3, "unknown profile", "did you mean 'a6000-llama-3.1-8b-modelled'?"),
-    "no number": ("2048", "many", 20, "engine.budget_tokens: 'many'", "config.schema.yaml"),
-    "no integer": ("2048", "2048.0", 20, "engine.budget_tokens: 2048.0", "config.schema.yaml"),
-    "no seeds": ("count: 5", "count: 0", 5, "seeds.count: 0", "config.schema.yaml"),
-    "twice": ("- klpm-4\n", "- lpm\n", 7, "policies", "config.schema.yaml"),
-    "key twice": ("bootstrap:", "seeds: {first: 1, count: 5}\nbootstrap:", 21, "key 'seeds' stands twice", "keep one"),
-    "missing key": (", seed: 1}\nprofile", "}\nprofile", 2, "'seed' is a required property", "quick.yaml"),
-    "number as a key": ("profile:", "3:", 3, "a key is no text", "quotes"),
-    "alias": ("[sim]", "&a [*a]", 4, "aliases are not supported", "write the value out"),
+VARIED = "raw-ticks"
+WITH_VARIANTS = "workload_variants:\n  policies: [fcfs]\n  workloads:\n    raw-ticks: [mooncake-0.9]\n"
+BAD = {  # what is replaced in quick.yaml, by what: where the fault is said to be, what the message says, what helps
+    "unknown policy": ("- lpm\n", "- lpn\n", "- lpn\n", "unknown policy 'lpn'", "did you mean 'lpm'?"),
+    "unknown key": ("policies:", "polices:", "polices:", "unknown key 'polices'", "did you mean 'policies'?"),
+    "unknown inner key": ("budget_tokens", "budget", "budget:", "unknown key 'engine.budget'", "budget_tokens"),
+    "unknown workload": (
+        "- sec-flood\n",
+        "- sec-floods\n",
+        "- sec-floods\n",
+        "unknown workload 'sec-floods'",
+        "did you mean 'sec-flood'?",
+    ),
+    "unknown profile": (
+        "modelled",
+        "modeled",
+        "profile:",
+        "unknown profile",
+        "did you mean 'a6000-llama-3.1-8b-modelled'?",
+    ),
+    "no number": ("2048", "many", "engine:", "engine.budget_tokens: 'many'", "config.schema.yaml"),
+    "no integer": ("2048", "2048.0", "engine:", "engine.budget_tokens: 2048.0", "config.schema.yaml"),
+    "no seeds": ("count: 5", "count: 0", "seeds:", "seeds.count: 0", "config.schema.yaml"),
+    "twice": ("- klpm-4\n", "- lpm\n", "policies:", "policies", "config.schema.yaml"),
+    "key twice": (
+        "bootstrap:",
+        "engine: {}\nbootstrap:",
+        "engine: {}",
+        "key 'engine' stands twice",
+        "keep one",
+    ),
+    "missing key": (", seed: 1}\nprofile", "}\nprofile", "corpus:", "'seed' is a required property", "quick.yaml"),
+    "number as a key": ("profile:", "3:", "3:", "a key is no text", "quotes"),
+    "alias": ("[sim]", "&a [*a]", "&a", "aliases are not supported", "write the value out"),
+    "unknown variant": (
+        VARIED,
+        "raw-tocks",
+        "mooncake-0.9]",
+        "unknown variant 'raw-tocks'",
+        "did you mean 'raw-ticks'?",
+    ),
+    "variant that does not suit": (VARIED, "reshuffled", "mooncake-0.9]", "unknown key 'paragraph_order'", "ticks"),
+    "unknown policy of variants": ("[fcfs]", "[fifo]", "[fifo]", "unknown policy 'fifo'", "fcfs"),
 }
 
 
 @pytest.fixture
 def changed(tmp_path: Path, root: Path) -> Callable[[str, str], Path]:
     def change(old: str, new: str) -> Path:
-        text = (root / "config/quick.yaml").read_text(encoding="utf-8")
+        text = (root / "config/quick.yaml").read_text(encoding="utf-8") + WITH_VARIANTS
         assert old in text
         file = tmp_path / "mine.yaml"
         file.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -43,8 +72,10 @@ def changed(tmp_path: Path, root: Path) -> Callable[[str, str], Path]:
 
 @pytest.mark.parametrize("fault", BAD)
 def test_fault_is_named_with_line_and_remedy(fault: str, changed: Callable[[str, str], Path], root: Path) -> None:
-    old, new, line, problem, remedy = BAD[fault]
+    old, new, where, problem, remedy = BAD[fault]
     file = changed(old, new)
+    head, _, _ = file.read_text(encoding="utf-8").partition(where)
+    line = head.count("\n") + 1
     with pytest.raises(InputError) as caught:
         load_configuration([file], root)
     assert (caught.value.file, caught.value.line) == (file, line)
@@ -95,7 +126,7 @@ def test_the_workflow_ends_with_one_line_and_status_2(
     refused = snakemake(folder, "--cores", "1", "--configfile", str(file))
     assert refused.returncode == 2
     assert re.findall(
-        r"^error: \S*mine\.yaml:9: unknown policy 'lpn'\. Remedy: .*$", refused.stdout, flags=re.MULTILINE
+        r"^error: \S*mine\.yaml:\d+: unknown policy 'lpn'\. Remedy: .*$", refused.stdout, flags=re.MULTILINE
     )
     assert "Traceback" not in refused.stdout
     assert [path.name for path in folder.iterdir() if path.name != ".snakemake"] == []

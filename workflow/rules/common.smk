@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
 from fairway.traces.catalogue import Catalogue
 from fairway.traces.corpus import FILE_NAMES
+from fairway.yamlfile import read_yaml
+from batches import replay_batches, workloads_by_seeds
 from environment import missing_vllm, use_sources
 from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, REGIME_SOURCES, TRACE_SOURCES
 from fingerprint import fingerprint, policy_fingerprint
@@ -35,9 +38,6 @@ if VLLM_IS_ASKED and not IN_CONDA and missing_vllm(BASE):
     print(f"error: {missing_vllm(BASE)}", file=sys.stderr)
     sys.exit(EXIT_BAD_INPUT)
 
-if workflow.is_main_process:
-    report_progress()
-
 
 def source(path):
     """Say where a file of the repository is, relative to the working directory: a moved folder reruns nothing."""
@@ -53,7 +53,7 @@ wildcard_constraints:
     corpus=r"[a-z]+",
 
 
-PROFILE = f"results/profile/{CONFIG.profile}.json"
+PROFILE = "results/profile/{profile}.json"
 CALIBRATION = "results/calibration/{workload}/{seed}.json"
 TRACE = "data/traces/{workload}/{seed}.jsonl"
 TRACE_HEADER = "data/traces/{workload}/{seed}.header.json"
@@ -72,19 +72,30 @@ ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES)
 
 def replay_code(wildcards):
     """Give the fingerprint of what a replay runs."""
-    return policy_fingerprint(PACKAGE, CONFIG.variant(wildcards.policy).policy, wildcards.backend)
+    return policy_fingerprint(PACKAGE, CONFIG.policy_variant(wildcards.policy).policy, wildcards.backend)
 
 
 def policy_options(wildcards):
-    """Give the options that name a replay's policy; a variant is one with parameters and a name of its own."""
-    variant = CONFIG.variant(wildcards.policy)
+    """Give the options that name a replay's policy and, where it is a variant, what is its own."""
+    variant = CONFIG.policy_variant(wildcards.policy)
     parameters = [f"--set {name}={value}" for name, value in sorted(variant.parameters.items())]
-    return " ".join([f"--policy {variant.policy}", *parameters, f"--name {wildcards.policy}"])
+    options = [f"--policy {variant.policy}", *parameters, f"--eviction {variant.eviction}"]
+    return " ".join([*options, f"--name {wildcards.policy}"])
+
+
+def parent_of(pattern):
+    """Give the folder of a pattern's files."""
+    return pattern.rpartition("/")[0]
 
 
 def seed_files(pattern, workload):
     """Give one file for each seed of a workload."""
     return expand(pattern, workload=workload, seed=CONFIG.seeds_for(workload))
+
+
+def replay_options(workload):
+    """Give the options that name a workload's traces and the folder of their rows."""
+    return f"--traces {' '.join(seed_files(TRACE, workload))} --out-dir {ROWS}".replace("{workload}", workload)
 
 
 def row_files(backends, workloads):
@@ -102,19 +113,19 @@ CATALOGUE = Catalogue(Path(source("config")))
 
 
 @functools.cache
-def files_of(workload):
-    """Give the files that a workload's settings come from."""
-    return [str(file) for file in CATALOGUE.find(workload).files]
+def reference_of(workload):
+    """Give where a workload is described."""
+    return CATALOGUE.find(workload)
 
 
 def workload_files(wildcards):
-    """Give the files of a job's workload."""
-    return files_of(wildcards.workload)
+    """Give the files that the settings of a job's workload come from."""
+    return [str(file) for file in reference_of(wildcards.workload).files]
 
 
 def workload_reference(wildcards):
     """Give what scripts call a workload."""
-    return str(CATALOGUE.find(wildcards.workload))
+    return str(reference_of(wildcards.workload))
 
 
 CORPUS_OF_FILE = {}  # every workload of one file has the same corpus: neither a variant nor the sweep changes it
@@ -122,7 +133,7 @@ CORPUS_OF_FILE = {}  # every workload of one file has the same corpus: neither a
 
 def corpus_of(workload):
     """Give the corpus that a workload's requests are made of."""
-    reference = CATALOGUE.find(workload)
+    reference = reference_of(workload)
     if reference.file not in CORPUS_OF_FILE:
         CORPUS_OF_FILE[reference.file] = f"data/corpus/{FILE_NAMES[reference.load().corpus]}"
     return CORPUS_OF_FILE[reference.file]
@@ -133,16 +144,44 @@ def workload_corpus(wildcards):
     return corpus_of(wildcards.workload)
 
 
+@functools.cache
+def profile_of(workload):
+    """Give the name of the profile that a workload runs on: its variant's own, or the configuration's."""
+    return reference_of(workload).profile or CONFIG.profile
+
+
+def workload_profile(wildcards):
+    """Give the profile of a job's workload."""
+    return PROFILE.format(profile=profile_of(wildcards.workload))
+
+
+def traces_rule(seeds):
+    """Give the name of the rule that builds traces of these seeds."""
+    return f"build_traces_{len(seeds)}_seeds_from_{seeds[0]}"
+
+
+def one_of(names):
+    """Give the constraint that a wildcard is one of some names."""
+    return "|".join(map(re.escape, names))
+
+
+CLAIMS_FILE = source("paper/claims.yaml")
+CLAIMS = read_yaml(Path(CLAIMS_FILE)).values
+SETS, GROUPS = CLAIMS["workload_sets"], CLAIMS["groups"]
+
 # Workloads with seeds or policies of their own are asked apart: tables compare those that all policies ran alike.
 TABLE_WORKLOADS = [
     workload
     for workload in CONFIG.workloads
     if (CONFIG.policies_for(workload), CONFIG.seeds_for(workload)) == (CONFIG.policies, CONFIG.seeds)
 ]
-CORPORA = sorted({corpus_of(workload) for workload in CONFIG.workloads})
-CALIBRATIONS = [file for workload in CONFIG.workloads for file in seed_files(CALIBRATION, workload)]
-TRACES = [file for workload in CONFIG.workloads for file in seed_files([TRACE, TRACE_HEADER], workload)]
-ROW_FILES = row_files(CONFIG.backends, CONFIG.workloads)
+WORKLOADS_BY_SEEDS = workloads_by_seeds(CONFIG)
+REPLAY_BATCHES = replay_batches(CONFIG, profile_of, apart=SETS["dynamic"])
+CORPORA = sorted({corpus_of(workload) for workload in CONFIG.replayed_workloads})
+PROFILES = sorted({PROFILE.format(profile=profile_of(workload)) for workload in CONFIG.replayed_workloads})
+CALIBRATIONS = [file for workload in CONFIG.replayed_workloads for file in seed_files(CALIBRATION, workload)]
+TRACES = [file for workload in CONFIG.replayed_workloads for file in seed_files([TRACE, TRACE_HEADER], workload)]
+ROW_FILES = row_files(CONFIG.backends, CONFIG.replayed_workloads)
 BOUND_FILES = expand(BOUNDS, workload=TABLE_WORKLOADS)
 ENGINE_OPTIONS = (
     f"--budget-tokens {CONFIG.engine.budget_tokens} --max-num-seqs {CONFIG.engine.max_num_seqs}"
@@ -189,3 +228,9 @@ def vllm_tables():
         return []
     tables = expand("results/tables/vllm-virtual/{name}.{kind}", name=["metrics", "claims"], kind=["csv", "md", "json"])
     return [*tables, "results/tables/backends_agree.json"]
+
+
+SIZES = {f"replay_{batch.name}": ("replay", len(batch.workloads)) for batch in REPLAY_BATCHES}
+SIZES |= {traces_rule(seeds): ("build_traces", len(seeds)) for seeds in WORKLOADS_BY_SEEDS}
+if workflow.is_main_process:
+    report_progress(SIZES)

@@ -5,7 +5,7 @@ rule check_profile:
     input:
         source("src/fairway/profile/data/{profile}.toml"),
     output:
-        "results/profile/{profile}.json",
+        PROFILE,
     log:
         "logs/check_profile/{profile}.log",
     benchmark:

@@ -1,28 +1,23 @@
 """Where each configuration of the sweep lies on the regime map, from FCFS's replays alone."""
 
 REGIME_CODE = fingerprint(PACKAGE, REGIME_SOURCES)
-SWEEP_PLACES = expand(
-    "results/regimes/{workload}.json", workload=[name for name in SETS["sweep"] if name in CONFIG.workloads]
-)
 
 
-rule measure_regime:
+rule measure_regimes:
     input:
-        rows=expand(f"{ROWS}/{{part}}", backend="sim", policy="fcfs", part=PARTS, allow_missing=True),
-        traces=lambda wildcards: seed_files(TRACE, wildcards.workload),
-        headers=lambda wildcards: seed_files(TRACE_HEADER, wildcards.workload),
+        rows=study_rows(MAPPED, ["fcfs"]),
+        traces=[file for workload in MAPPED for file in seed_files([TRACE, TRACE_HEADER], workload)],
     output:
-        "results/regimes/{workload}.json",
+        SWEEP_PLACES,
     log:
-        "logs/measure_regime/{workload}.log",
+        "logs/measure_regimes.log",
     benchmark:
-        "benchmarks/dag/measure_regime/{workload}.tsv"
+        "benchmarks/dag/measure_regimes.tsv"
     conda:
         "../../envs/replay.yaml"
     params:
         code=REGIME_CODE,
-        folder=subpath(input[0], parent=True),
+        runs=" ".join(map(regime_options, MAPPED)),
         phase=CLAIMS["default_phase"]["sweep"],
     shell:
-        'python "$SCRIPTS"/measure_regime.py --rows {params.folder:q} --traces {input.traces:q}'
-        " --phase {params.phase} --out {output:q} 2>&1 | tee {log:q}"
+        'python "$SCRIPTS"/measure_regimes.py {params.runs} --phase {params.phase} 2>&1 | tee {log:q}'

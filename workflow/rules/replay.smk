@@ -1,54 +1,47 @@
-"""Replays: one job per backend, workload and policy, all seeds inside; and the checks and bounds that need none."""
+"""Replays: one job per backend, batch of workloads and policy, all seeds inside; checks and bounds, which need none."""
 
+# What runs the steps of a backend: the Python of its jobs, their environment under --use-conda, its rules' names.
+PYTHON = {"sim": "python", "vllm-virtual": '"$VLLM_PYTHON"'}
+ENVIRONMENT = {"sim": "../../envs/replay.yaml", "vllm-virtual": "../../envs/vllm-cpu.yaml"}
+RULE = {"sim": "replay", "vllm-virtual": "replay_vllm"}
 
-rule replay:
-    input:
-        traces=lambda wildcards: seed_files(TRACE, wildcards.workload),
-        headers=lambda wildcards: seed_files(TRACE_HEADER, wildcards.workload),
-        profile=PROFILE,
-    output:
-        requests=f"{ROWS}/requests.parquet",
-        hooks=f"{ROWS}/hooks.parquet",
-        runs=f"{ROWS}/runs.parquet",
-        seal=f"{ROWS}/seal.json",
-    log:
-        "logs/replay/{backend}/{workload}/{policy}.log",
-    benchmark:
-        "benchmarks/dag/replay/{backend}/{workload}/{policy}.tsv"
-    wildcard_constraints:
-        backend="sim",
-    conda:
-        "../../envs/replay.yaml"
-    params:
-        code=replay_code,
-        folder=subpath(output.seal, parent=True),
-        engine=ENGINE_OPTIONS,
-        policy=policy_options,
-        python="python",
-    shell:
-        '{params.python} "$SCRIPTS"/replay.py {params.policy} --traces {input.traces:q}'
-        " --profile {input.profile:q} --backend {wildcards.backend} {params.engine}"
-        " --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+for backend in CONFIG.backends:
+    for batch in REPLAY_BATCHES:
 
-
-use rule replay as replay_vllm with:
-    wildcard_constraints:
-        backend="vllm-virtual",
-    conda:
-        "../../envs/vllm-cpu.yaml"
-    params:
-        code=replay_code,
-        folder=subpath(output.seal, parent=True),
-        engine=ENGINE_OPTIONS,
-        policy=policy_options,
-        python='"$VLLM_PYTHON"',
+        rule:
+            name:
+                f"{RULE[backend]}_{batch.name}"
+            input:
+                traces=[file for workload in batch.workloads for file in seed_files(TRACE, workload)],
+                headers=[file for workload in batch.workloads for file in seed_files(TRACE_HEADER, workload)],
+                profile=PROFILE.format(profile=profile_of(batch.workloads[0])),
+            output:
+                expand(f"{ROWS}/{{part}}", workload=batch.workloads, part=PARTS, allow_missing=True),
+            log:
+                f"logs/replay/{{backend}}/{batch.workloads[0]}/{{policy}}.log",
+            benchmark:
+                f"benchmarks/dag/replay/{{backend}}/{batch.workloads[0]}/{{policy}}.tsv"
+            wildcard_constraints:
+                backend=re.escape(backend),
+                policy=one_of(CONFIG.policies_for(batch.workloads[0])),
+            conda:
+                ENVIRONMENT[backend]
+            params:
+                code=replay_code,
+                python=PYTHON[backend],
+                engine=ENGINE_OPTIONS,
+                policy=policy_options,
+                runs=" ".join(map(replay_options, batch.workloads)),
+            shell:
+                '{params.python} "$SCRIPTS"/replay.py {params.policy} {params.runs}'
+                " --profile {input.profile:q} --backend {wildcards.backend} {params.engine} 2>&1 | tee {log:q}"
 
 
 rule compute_bounds:
     input:
         traces=lambda wildcards: seed_files(TRACE, wildcards.workload),
         headers=lambda wildcards: seed_files(TRACE_HEADER, wildcards.workload),
-        profile=PROFILE,
+        profile=workload_profile,
     output:
         BOUNDS,
     log:

@@ -1,11 +1,5 @@
 """What tables and figures of several workloads ask: results that are configured, and names of those that are not."""
 
-from fairway.yamlfile import read_yaml
-
-CLAIMS_FILE = source("paper/claims.yaml")
-CLAIMS = read_yaml(Path(CLAIMS_FILE)).values
-SETS, GROUPS = CLAIMS["workload_sets"], CLAIMS["groups"]
-
 
 def study_rows(workloads, policies):
     """Give the rows of those workloads and policies that are configured."""
@@ -80,3 +74,13 @@ def can_be_shown(study):
 
 
 FIGURES = figures()
+
+REGIME = "results/regimes/{workload}.json"
+MAPPED = [name for name in SETS["sweep"] if name in CONFIG.workloads and "fcfs" in CONFIG.policies_for(name)]
+SWEEP_PLACES = expand(REGIME, workload=MAPPED)
+
+
+def regime_options(workload):
+    """Give the options that name FCFS's rows on a workload, its traces, and the file of its place."""
+    rows = ROWS.format(backend="sim", workload=workload, policy="fcfs")
+    return f"--rows {rows} --traces {' '.join(seed_files(TRACE, workload))} --out {REGIME.format(workload=workload)}"

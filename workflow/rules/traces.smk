@@ -1,4 +1,4 @@
-"""Corpora, calibration and traces: one job per workload and seed."""
+"""Corpora, calibration and traces: one job per workload, all seeds inside."""
 
 
 rule build_corpus:
@@ -36,46 +36,35 @@ rule build_agent_trace:
         " 2>&1 | tee {log:q}"
 
 
-rule calibrate:
-    input:
-        workload=workload_files,
-        corpus=workload_corpus,
-        profile=PROFILE,
-    output:
-        CALIBRATION,
-    log:
-        "logs/calibrate/{workload}/{seed}.log",
-    benchmark:
-        "benchmarks/dag/calibrate/{workload}/{seed}.tsv"
-    conda:
-        "../../envs/traces.yaml"
-    params:
-        code=TRACE_CODE,
-        workload=workload_reference,
-        engine=ENGINE_OPTIONS,
-    shell:
-        'python "$SCRIPTS"/calibrate.py --workload {params.workload:q} --seed {wildcards.seed}'
-        " --corpus {input.corpus:q} --profile {input.profile:q} {params.engine}"
-        " --out {output:q} 2>&1 | tee {log:q}"
+for seeds, workloads in WORKLOADS_BY_SEEDS.items():
 
-
-rule build_trace:
-    input:
-        workload=workload_files,
-        corpus=workload_corpus,
-        calibration=rules.calibrate.output,
-    output:
-        trace=TRACE,
-        header=TRACE_HEADER,
-    log:
-        "logs/build_trace/{workload}/{seed}.log",
-    benchmark:
-        "benchmarks/dag/build_trace/{workload}/{seed}.tsv"
-    conda:
-        "../../envs/traces.yaml"
-    params:
-        code=TRACE_CODE,
-        workload=workload_reference,
-    shell:
-        'python "$SCRIPTS"/build_trace.py --workload {params.workload:q} --corpus {input.corpus:q}'
-        " --calibration {input.calibration:q} --out {output.trace:q} 2>&1 | tee {log:q}"
+    rule:
+        name:
+            traces_rule(seeds)
+        input:
+            workload=workload_files,
+            corpus=workload_corpus,
+            profile=workload_profile,
+        output:
+            calibrations=expand(CALIBRATION, seed=seeds, allow_missing=True),
+            traces=expand(TRACE, seed=seeds, allow_missing=True),
+            headers=expand(TRACE_HEADER, seed=seeds, allow_missing=True),
+        log:
+            "logs/build_traces/{workload}.log",
+        benchmark:
+            "benchmarks/dag/build_traces/{workload}.tsv"
+        wildcard_constraints:
+            workload=one_of(workloads),
+        conda:
+            "../../envs/traces.yaml"
+        params:
+            code=TRACE_CODE,
+            workload=workload_reference,
+            seeds=seeds,
+            engine=ENGINE_OPTIONS,
+            calibrations=parent_of(CALIBRATION),
+            traces=parent_of(TRACE),
+        shell:
+            'python "$SCRIPTS"/build_traces.py --workload {params.workload:q} --seeds {params.seeds}'
+            " --corpus {input.corpus:q} --profile {input.profile:q} {params.engine}"
+            " --calibrations-dir {params.calibrations:q} --traces-dir {params.traces:q} 2>&1 | tee {log:q}"

@@ -10,13 +10,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fairway.analysis import markdown, wording
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.inputs import Expected, Inputs
-from fairway.analysis.metrics import extrapolated_tokens_share, replaced_seeds
-from fairway.analysis.tables import Document, read_table, write_pages
+from fairway.analysis.metrics import extrapolated_tokens_share
+from fairway.analysis.not_counted import not_counted
+from fairway.analysis.tables import Document, csv_of, read_table, write_pages
 from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, VERDICTS, Answer, Edit, exact_edit
 from fairway.files import sha256
 
@@ -39,7 +38,7 @@ def claims_document(
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
         "seeds": min((len(result.seeds) for result in tabulated), default=0),
-        "replaced_seeds": {result.workload: replaced for result in tabulated if (replaced := replaced_seeds(result))},
+        "not_counted": not_counted(tabulated),
         "workloads": list(expected.groups[0].workloads),
         "policies": list(expected.groups[0].policies),
         "evidence": sorted({result.evidence for result in results}),
@@ -112,9 +111,11 @@ def _head(document: Document) -> list[str]:
         wording.extrapolated(document["extrapolated_share"]),
         f"{document['resampling']['resamples']:,} resamples of seeds, {document['resampling']['confidence_percent']}%",
     ]
-    head = [f"{len(document['claims'])} claims. {counts[0].upper()}{counts[1:]}.", f"Rests on {'; '.join(rests)}."]
-    if document["replaced_seeds"]:
-        head.append(f"{wording.replaced(document['replaced_seeds'])}.")
+    head = [
+        f"{len(document['claims'])} claims. {counts[0].upper()}{counts[1:]}.",
+        f"Rests on {'; '.join(rests)}.",
+        document["not_counted"],
+    ]
     if document["seeds"] < FULL_SEEDS:
         head.append(f"Every simulated verdict is indicative: fewer than {FULL_SEEDS} seeds.")
     head.append(f"Checks: SHA-256 of the claims file {document['claims_sha256']}.")
@@ -231,7 +232,7 @@ def _csv(document: Document) -> str:
         }
         for claim in document["claims"]
     ]
-    return str(pd.DataFrame(rows).to_csv(index=False, float_format="%.6f", lineterminator="\n"))
+    return csv_of(rows)
 
 
 def _csv_check(check: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from fairway.analysis import markdown, wording
 from fairway.analysis.bootstrap import FloatArray
+from fairway.analysis.not_counted import not_counted
 from fairway.analysis.study import Study
 from fairway.analysis.tables import Document
 
@@ -39,6 +40,7 @@ class ComparisonRow:
     evidence: str
     profile: str
     corpus: str
+    not_counted: str
 
 
 def comparison_rows(study: Study, policy: str) -> tuple[ComparisonRow, ...]:
@@ -108,6 +110,7 @@ def _row(
         evidence=result.evidence,
         profile=result.profile,
         corpus=result.corpus,
+        not_counted=not_counted([result]),
     )
 
 
@@ -115,9 +118,10 @@ def _section(rows: Sequence[ComparisonRow]) -> str:
     first = rows[0]
     head = (
         f"### {first.workload}, {first.phase}\n\n{first.requests:,} requests, {first.sample}, {first.evidence} "
-        f"({first.profile}), {first.corpus} corpus. Ratios of {first.policy} to the other; 95% intervals of the paired "
-        "bootstrap; a tie unless the interval leaves 1 out. The best baseline has the lowest p99 of those that starve "
-        "nobody, chosen anew in each resample; in brackets the choice of the point estimate, whose median is compared."
+        f"({first.profile}), {first.corpus} corpus. {first.not_counted} Ratios of {first.policy} to the other; 95% "
+        "intervals of the paired bootstrap; a tie unless the interval leaves 1 out. The best baseline has the lowest "
+        "p99 of those that starve nobody, chosen anew in each resample; in brackets the choice of the point estimate, "
+        "whose median is compared."
     )
     header = (f"{first.policy} over", "p50 ratio", "p50", "p99 ratio", "p99", "Refused")
     return f"{head}\n\n{markdown.table(header, map(_line, rows))}"

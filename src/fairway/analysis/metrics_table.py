@@ -16,6 +16,7 @@ from fairway.analysis.bootstrap import Draws, FloatArray, IntArray, Resampling, 
 from fairway.analysis.bounds import BoundsRow, LeastWork, bounds_row
 from fairway.analysis.bounds_table import bounds_section
 from fairway.analysis.metrics import Selection, TtftPool
+from fairway.analysis.not_counted import not_counted
 from fairway.analysis.results import Result
 from fairway.analysis.tables import Document, write_table
 
@@ -62,6 +63,7 @@ class MetricsRow:
     evidence: str
     profile: str
     corpus: str
+    not_counted: str
 
 
 def metrics_rows(results: Sequence[Result], resampling: Resampling) -> tuple[MetricsRow, ...]:
@@ -182,6 +184,7 @@ def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampl
         evidence=result.evidence,
         profile=result.profile,
         corpus=result.corpus,
+        not_counted=not_counted([result]),
     )
 
 
@@ -209,7 +212,7 @@ def _section(rows: Sequence[MetricsRow]) -> str:
     first = rows[0]
     head = (
         f"### {first.workload}\n\n{first.sample}, {first.evidence} ({first.profile}), {first.corpus} corpus, "
-        f"{_extrapolated(rows)}."
+        f"{_extrapolated(rows)}. {first.not_counted}"
     )
     header = ("Requests", "Policy", "n", "Refused", "p50 s", "p95 s", "p99 s", "Worst s", "Worst/p99", "Hit rate")
     by_selection: dict[tuple[str, str, str], list[MetricsRow]] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairway.analysis import markdown, wording
+from fairway.analysis.not_counted import not_counted
 from fairway.analysis.study import Study
 from fairway.analysis.tables import Document, read_table
 from fairway.errors import InputError
@@ -72,9 +73,12 @@ def regime_rows(study: Study, places: Mapping[str, Place]) -> tuple[RegimeRow, .
     return rows
 
 
-def regimes_document(rows: Sequence[RegimeRow]) -> Document:
+def regimes_document(rows: Sequence[RegimeRow], study: Study) -> Document:
     """Put the rows into one JSON-ready document."""
-    return {"rows": [dataclasses.asdict(row) for row in rows]}
+    return {
+        "not_counted": not_counted(study.collection.listed),
+        "rows": [dataclasses.asdict(row) for row in rows],
+    }
 
 
 def regimes_markdown(document: Document) -> str:
@@ -84,8 +88,8 @@ def regimes_markdown(document: Document) -> str:
     requests, refused = sum(row.requests for row in rows), sum(row.refused for row in rows)
     head = (
         f"{len(rows)} configurations, {first.phase}, {first.sample} each: {requests:,} requests per policy, "
-        f"{refused:,} refused, {first.evidence} ({first.profile}), {first.corpus} corpus. p99 is compared among "
-        "policies that starve nobody; ratios are Fairway's over the best baseline's."
+        f"{refused:,} refused, {first.evidence} ({first.profile}), {first.corpus} corpus. {document['not_counted']} "
+        "p99 is compared among policies that starve nobody; ratios are Fairway's over the best baseline's."
     )
     header = ("Configuration", "Spread", "Load", "Hot work", "Lowest p99", "Lowest p50", "p99 ratio", "p50 ratio")
     return f"{head}\n\n{_wins(rows)}\n\n{markdown.table(header, map(_line, rows))}\n"

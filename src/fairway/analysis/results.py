@@ -73,6 +73,24 @@ class Result:
         blocks = len(set(self.blocks))
         return _counted(blocks, "window") if blocks < len(self.seeds) else _counted(blocks, "seed")
 
+    @property
+    def warm_up_requests(self) -> int:
+        """How many requests of the warm-up were left out."""
+        return int(self.runs["requests"].sum()) - len(self.requests["seed"])
+
+    @property
+    def left_out(self) -> str:
+        """What of the recorded trace behind the requests is not replayed, in words; "" where there is none."""
+        left_out = [self.runs[f"left_out_{what}"] for what in ("requests", "tokens")]
+        whole = [self.runs[f"of_{what}"] for what in ("requests", "tokens")]
+        if np.ma.getmaskarray(left_out[0]).any():
+            return ""
+        requests, tokens, of_requests, of_tokens = (int(column[0]) for column in (*left_out, *whole))
+        return (
+            f"of the recorded trace {requests:,} of {of_requests:,} requests, {100 * tokens / of_tokens:.0f}% of its "
+            f"tokens ({self.runs['left_out'][0]})"
+        )
+
 
 def result_folder(rows_root: Path, workload: str, policy: str) -> Path:
     """Where a result lies below the rows of one backend."""

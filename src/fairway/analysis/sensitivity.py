@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairway.analysis import markdown, wording
+from fairway.analysis.not_counted import not_counted
 from fairway.analysis.study import Study
 from fairway.analysis.tables import Document
 from fairway.errors import InputError
@@ -32,6 +33,7 @@ class SensitivityRow:
     evidence: str
     profile: str
     corpus: str
+    not_counted: str
 
 
 def sensitivity_rows(study: Study) -> tuple[SensitivityRow, ...]:
@@ -60,7 +62,8 @@ def sensitivity_markdown(document: Document) -> str:
     first = rows[0]
     head = (
         f"{first.phase} of {first.workload}: {first.requests:,} requests, {first.refused:,} refused, {first.sample}, "
-        f"{first.evidence} ({first.profile}), {first.corpus} corpus. Ratios are to the default parameters."
+        f"{first.evidence} ({first.profile}), {first.corpus} corpus. {first.not_counted} Ratios are to "
+        "the default parameters."
     )
     header = ("Policy", "p50 s", "p99 s", "p50 ratio", "p99 ratio")
     lines = [
@@ -90,4 +93,5 @@ def _row(study: Study, workload: str, policy: str) -> SensitivityRow:
         evidence=result.evidence,
         profile=result.profile,
         corpus=result.corpus,
+        not_counted=not_counted([result]),
     )

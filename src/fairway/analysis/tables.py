@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from fairway import jsontext
+from fairway.analysis import wording
 from fairway.errors import InputError
 from fairway.files import SEAL, is_sealed, sha256, without_seal, write_sealed, write_text
 
 PAGES = "pages"  # key of the checksums of a table's other files
+_POLICY_COLUMNS = frozenset({"policy", "other", "p50_winner", "p99_winner"})
 
 Document = Mapping[str, Any]  # JSON-ready; its "rows" are the lines of the table
 
 
 def write_table(folder: Path, name: str, document: Document, markdown: str) -> None:
     """Write ``<name>.json``, ``<name>.csv`` (the document's rows) and ``<name>.md`` into ``folder``."""
-    csv = pd.DataFrame(document["rows"]).to_csv(index=False, float_format="%.6f", lineterminator="\n")
-    write_pages(folder, name, document, str(csv), markdown)
+    write_pages(folder, name, document, csv_of(document["rows"]), markdown)
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV, policies under the names that tables give them."""
+    import pandas as pd  # half a second, which only what writes tables should take
+
+    frame = pd.DataFrame([{column: _said(column, value) for column, value in row.items()} for row in rows])
+    return str(frame.to_csv(index=False, float_format="%.6f", lineterminator="\n"))
+
+
+def _said(column: str, value: Any) -> Any:
+    return wording.policy(value) if column in _POLICY_COLUMNS and isinstance(value, str) else value
 
 
 def write_pages(folder: Path, name: str, document: Document, csv: str, markdown: str) -> None:

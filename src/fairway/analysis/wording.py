@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ def bounded(point: float, low: float, high: float) -> str:
 
 def policy(name: str) -> str:
     """Say a policy's name in a table; of PEEK only a description is public, so that ours is but like it is said."""
-    return f"{name} (PEEK-like)" if name.partition("-")[0] == "peek" else name
+    return f"{name} (PEEK-like)" if re.split(r"[-+]", name)[0] == "peek" else name
 
 
 def figure(name: str, values: Sequence[float | int | str]) -> str:
@@ -53,11 +54,11 @@ def moved(name: str, old: int | None, new: int | None) -> str:
 
 
 def needs(missing: Iterable[str]) -> str:
-    """Say what is missing, grouped: ``policies peek, preble; workload sec-dynamic-b``."""
+    """Say what is missing, grouped: ``policies lpm, preble; workload sec-dynamic-b``."""
     by_kind: dict[str, list[str]] = {}
     for entry in missing:
         kind, _, name = entry.partition(" ")
-        by_kind.setdefault(kind, []).append(name)
+        by_kind.setdefault(kind, []).append(policy(name) if kind == "policy" else name)
     return "; ".join(_group(kind, names) for kind, names in by_kind.items())
 
 
@@ -81,9 +82,3 @@ def selected(phase: str, prompts: str, kind: str) -> str:
     """Return which requests are meant; each part may be "all"."""
     labels = {"": phase, " prompts": prompts, " requests": kind}
     return ", ".join(f"{value}{what}" for what, value in labels.items() if value != "all") or "all"
-
-
-def replaced(by_workload: Mapping[str, int]) -> str:
-    """Say how many seeds calibration had to replace."""
-    counts = ", ".join(f"{count} on {workload}" for workload, count in by_workload.items())
-    return f"Seeds that stand in for others that could not be calibrated: {counts}"

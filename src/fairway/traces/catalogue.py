@@ -15,6 +15,17 @@ from fairway.yamlfile import YamlFile, read_yaml
 
 WORKLOADS, VARIANTS, SWEEP = "workloads", "variants.yaml", "sweep.yaml"
 BETWEEN = "--"  # a workload's name and its variant's
+PROFILE = "profile"  # the one key of a variant that is no setting of a workload
+
+
+def varied(workload: str, variant: str) -> str:
+    """Return the name of a workload under a variant."""
+    return f"{workload}{BETWEEN}{variant}"
+
+
+def unvaried(name: str) -> str:
+    """Return the name of the workload that a variant was put over."""
+    return name.partition(BETWEEN)[0]
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,14 @@ class Reference:
             return [self.file, base_file(self.file, load_sweep(self.file))]
         return [self.file, self._variants] if self.part else [self.file]
 
+    @property
+    def profile(self) -> str | None:
+        """Name of the step-time profile that the variant runs on, if it names one."""
+        if self.file.name == SWEEP or not self.part:
+            return None
+        profile = self._changes().values.get(PROFILE)
+        return None if profile is None else str(profile)
+
     def load(self) -> Workload:
         """Read the workload.
 
@@ -56,22 +75,25 @@ class Reference:
     def _variants(self) -> Path:
         return self.file.parent.parent / VARIANTS
 
-    def _varied(self) -> Workload:
-        base = read_yaml(self.file)
+    def _changes(self) -> YamlFile:
         variants = read_yaml(self._variants)
         _check_known("variant", self.part, list(variants.values), self._variants)
         if not isinstance(variants.values[self.part], dict):
             file, line = variants.place((self.part,))
             raise InputError("a variant is a mapping of settings", remedy="write 'key: value'", file=file, line=line)
+        return variants.part(self.part)
+
+    def _varied(self) -> Workload:
+        base = read_yaml(self.file)
         load_workload(self.file)  # a fault of the file itself is not the variant's
-        changes = variants.part(self.part)
-        varied = base.under(changes)
-        if varied.values == base.values:
+        changes = self._changes()
+        settings = base.under(changes.without(PROFILE))
+        if settings.values == base.values and self.profile is None:
             raise InputError(
                 f"variant {self.part!r} changes nothing of {self.file.stem!r}", remedy="leave it out", file=changes.file
             )
-        name = f"{self.file.stem}{BETWEEN}{self.part}"
-        return workload_of(varied.under(YamlFile(self.file, {"name": name}, {})))
+        name = varied(self.file.stem, self.part)
+        return workload_of(settings.under(YamlFile(self.file, {"name": name}, {})))
 
 
 class Catalogue:

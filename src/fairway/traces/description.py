@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fairway.traces.header import TIME_UNIT
+from fairway.traces.screening import EXCLUDED
 from fairway.traces.ticks import tick_ns
 from fairway.traces.trace import Trace
 
@@ -36,14 +39,55 @@ def describe_trace(trace: Trace) -> Description:
     return Description(len(trace), span_ns / NS_PER_S, rate, str(trace.header.get("time_unit", TIME_UNIT)), tick_s)
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """What of a recorded trace is not replayed, of how much, and why."""
+
+    requests: int
+    tokens: int  # of prompts
+    of_requests: int
+    of_tokens: int
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.reason} left out: {self.requests:,} of {self.of_requests:,} requests, "
+            f"{self.tokens / self.of_tokens:.0%} of the tokens"
+        )
+
+
+def left_out(header: Mapping[str, Any]) -> LeftOut | None:
+    """Return what a trace's header says was left out of the recorded trace behind it; None for a generated one."""
+    window = header.get("parameters", {}).get("requests", {})
+    if "left_out_requests" in window:
+        reason = f"prompts above {window['longest_prompt_tokens']:,} tokens"
+        own = (window["left_out_requests"], window["left_out_tokens"])
+        return LeftOut(*own, window["trace_requests"], window["trace_tokens"], reason)
+    if "screening" in header:
+        return _screened(header["screening"]["counts"])
+    return None
+
+
+def _screened(counts: Mapping[str, Mapping[str, int]]) -> LeftOut:
+    gone = {label.removeprefix(f"{EXCLUDED}: "): count for label, count in counts.items() if label.startswith(EXCLUDED)}
+
+    def total(some: Mapping[str, Mapping[str, int]], what: str) -> int:
+        return sum(count[what] for count in some.values())
+
+    return LeftOut(
+        total(gone, "requests"),
+        total(gone, "prompt_tokens"),
+        total(counts, "requests"),
+        total(counts, "prompt_tokens"),
+        "; ".join(gone) or "nothing",
+    )
+
+
 def describe_window(trace: Trace) -> str:
     """Say which window of an agent trace a trace is and what was left out; nothing for other traces."""
     window = trace.header.get("parameters", {}).get("requests", {})
     if "window" not in window:
         return ""
-    tokens_share = window["left_out_tokens"] / window["trace_tokens"]
     return (
-        f"window {window['window']} of {window['windows']}; timestamps {window['timestamps']}; prompts above "
-        f"{window['longest_prompt_tokens']:,} tokens left out: {window['left_out_requests']:,} of "
-        f"{window['trace_requests']:,} requests, {tokens_share:.0%} of the tokens"
+        f"window {window['window']} of {window['windows']}; timestamps {window['timestamps']}; {left_out(trace.header)}"
     )

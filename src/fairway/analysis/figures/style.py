@@ -16,6 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from fairway.analysis import wording
 from fairway.analysis.metrics import Selection, TtftPool, refused
 from fairway.analysis.results import Result
 from fairway.files import atomic_path
@@ -104,7 +105,7 @@ _LOOKS = {
 
 def look(policy: str) -> Look:
     """Return a policy's look; one that the artifact does not ship is drawn in black under its own name."""
-    return _LOOKS.get(policy, Look(policy, "#000000", _SOLID, "."))
+    return _LOOKS.get(policy, Look(wording.policy(policy), "#000000", _SOLID, "."))
 
 
 @contextmanager
@@ -120,10 +121,12 @@ def provenance(results: list[Result], missing: str = "", phase_of: Callable[[str
     served = sum(len(TtftPool(*each)) for each in chosen.values())
     turned_away = sum(refused(*each) for each in chosen.values())
     edited = _distinct(f"{result.workload}/{result.policy}" for result in results if result.edited)
+    left_out = _distinct(result.left_out for result in results if result.left_out)
     lines = [
         f"n = {served:,} requests per policy ({turned_away:,} refused), "
         f"{_distinct(result.sample for result in results)} pooled; {_distinct(r.corpus for r in results)} corpus",
         _distinct(f"{result.evidence} ({result.profile})" for result in results),
+        *([f"not counted: {left_out}"] if left_out else []),
         *([f"not there: {missing}"] if missing else []),
         *([f"EDITED after it was written: {edited}"] if edited else []),
     ]
