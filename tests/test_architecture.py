@@ -19,11 +19,12 @@ KNOWS: dict[str, set[str]] = {
     "profile": set(),
     "policies": set(),
     "cache": set(),
+    "reuse": set(),
     "rows": set(),
     "analysis": {"rows"},
-    "engine": {"policies", "cache"},
+    "engine": {"policies", "cache", "reuse"},
     "exact": {"policies"},
-    "vllm": {"engine", "cache", "policies"},
+    "vllm": {"engine", "cache", "reuse", "policies"},
     "replay": {"engine", "traces", "profile", "policies"},
     "recording": {"replay", "rows", "traces", "profile", "policies"},
     "bounds": {"traces", "profile"},
@@ -38,9 +39,9 @@ CONTRACT = {  # what an engine may know of the policies
     *("Capability", "Column", "Policy", "QueueView"),
     *("checked_order", "checked_victim_rank", "tell_of_hook"),
 }
-BLIND = {"engine", "replay", "cache", "vllm"}  # rooms that know no policy by name
+BLIND = {"engine", "replay", "cache", "reuse", "vllm"}  # rooms that know no policy by name
 OF_VLLM = {"vllm", "torch"}
-CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "traces", "vllm"]
+CORE = ["cache", "engine", "exact", "policies", "profile", "replay", "reuse", "traces", "vllm"]
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 FILES = sorted((SOURCES / "fairway").rglob("*.py"))
@@ -99,9 +100,7 @@ def test_no_circles() -> None:
     graphlib.TopologicalSorter(graph).prepare()
 
 
-@pytest.mark.parametrize(
-    "module", [module for module in MODULES if room(module) in {"engine", "replay", "cache", "vllm"}]
-)
+@pytest.mark.parametrize("module", [module for module in MODULES if room(module) in BLIND])
 def test_the_engine_knows_no_policy_by_name(module: str) -> None:
     tree = MODULES[module]
     assert {name for source, name in imports(tree) if source.startswith("fairway.policies")} <= CONTRACT

@@ -9,7 +9,17 @@ from fairway.policies import make_policy
 
 GROUND = ["errors.py", "files.py", "jsontext.py"]
 POLICY_CONTRACT = [f"policies/{name}.py" for name in ("asking", "base", "registry", "rules", "score")]
-ENGINE_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fcfs.py", "cache", "engine", "profile", "traces", "replay.py"]
+ENGINE_SOURCES = [
+    *GROUND,
+    *POLICY_CONTRACT,
+    "policies/fcfs.py",
+    "cache",
+    "reuse",
+    "engine",
+    "profile",
+    "traces",
+    "replay.py",
+]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]
 REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
 VLLM_SOURCES = [*REPLAY_SOURCES, "vllm"]

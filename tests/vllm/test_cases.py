@@ -20,7 +20,7 @@ from fairway.traces import Trace
 from fairway.vllm.build import build_scheduler
 from fairway.vllm.engine import VllmEngine
 from fairway.vllm.hashes import BlockHashes
-from fairway.vllm.probe import CacheProbe
+from fairway.vllm.hits import WaitingHits
 from fairway.vllm.scheduler import LoggedScheduler
 
 ENGINES = [Scheduler, VllmEngine]
@@ -130,7 +130,7 @@ def test_hits_go_by_the_engines_own_identity_of_a_prompt():
     BlockHashes(16)  # sets vLLM's hash of "no parent"
     tokens = list(range(512))
     scheduler = build_scheduler(LoggedScheduler, Limits(1000))
-    probe = CacheProbe(scheduler.kv_cache_manager.block_pool)
+    hits = WaitingHits(scheduler)
     sent = [
         identified("1 plain", tokens),
         identified("2 salt t1", tokens, cache_salt="t1"),
@@ -143,7 +143,10 @@ def test_hits_go_by_the_engines_own_identity_of_a_prompt():
     ]
     predicted = {}
     for one in sent:
-        predicted[one.request_id] = probe.hit_blocks(one) * 16
+        hits.add(0, one)
+        hits.update()
+        predicted[one.request_id] = int(hits.hit_tokens(np.array([0]))[0])
+        hits.remove(0)
         assert predicted[one.request_id] == scheduler.kv_cache_manager.get_computed_blocks(one)[1]
         if one.mm_features:
             continue  # without a model there is no encoder to run an image through; its key is what counts here

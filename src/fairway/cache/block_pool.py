@@ -23,6 +23,7 @@ class BlockPool:
         self._free: OrderedDict[int, None] = OrderedDict.fromkeys(range(NULL_BLOCK + 1, blocks))
         self._copies: dict[int, list[int]] = {}  # hash -> blocks with that content, oldest first
         self.evicted: list[int] = []  # hashes of forgotten contents, until somebody takes them with `take_evicted`
+        self.changed: list[int] = []  # hashes of contents registered or forgotten since `forget_changes`
 
     @property
     def usable_blocks(self) -> int:
@@ -83,6 +84,7 @@ class BlockPool:
         """Make a full block findable under its hash; its content continues that of ``parent_hash``."""
         self._hash_of[block] = block_hash
         self._copies.setdefault(block_hash, []).append(block)
+        self.changed.append(block_hash)
 
     def release(self, blocks: Sequence[int]) -> None:
         """Give back a request's blocks, last to first.
@@ -104,6 +106,10 @@ class BlockPool:
         evicted, self.evicted = self.evicted, []
         return evicted
 
+    def forget_changes(self) -> None:
+        """From now on `changed` counts anew."""
+        self.changed = []
+
     def _take_free(self, count: int) -> list[int]:
         """Take blocks from the free list's head."""
         return [self._free.popitem(last=False)[0] for _ in range(count)]
@@ -118,3 +124,4 @@ class BlockPool:
         if not copies:
             del self._copies[block_hash]
         self.evicted.append(block_hash)
+        self.changed.append(block_hash)

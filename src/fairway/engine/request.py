@@ -26,7 +26,6 @@ class Request:
     computed_tokens: int = 0
     blocks: list[int] = field(default_factory=list)
     registered_blocks: int = 0
-    frontier_blocks: int = 0  # while waiting: length of the resident prefix when last looked at
     start_ns: int | None = None
     hit_tokens_at_start: int = 0
     first_token_ns: int | None = None

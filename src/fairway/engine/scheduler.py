@@ -16,16 +16,17 @@ Full blocks are registered when they are scheduled, so a request admitted later 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from fairway.cache import BlockPool, EvictingPool, Pgdsf, SparedPrefixes, moved_frontier
+from fairway.cache import BlockPool, EvictingPool, Pgdsf, SparedPrefixes
 from fairway.engine.limits import Limits
 from fairway.engine.refusals import EVENTS, refuse_missing_time, refuse_unservable, refuse_unsupported
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
 from fairway.errors import InputError
 from fairway.policies import Capability, Column, Policy, QueueView, checked_order, checked_victim_rank, tell_of_hook
+from fairway.reuse import ReuseIndex
 
 HookObserver = Callable[[int, QueueView, Policy], None]
 
@@ -83,7 +84,8 @@ class Scheduler:
         self.waiting = WaitingQueue(prefill_time if Column.REMAINING_NS in policy.columns else None)
         self.running: list[Request] = []
         self._observe_hook = observe_hook
-        self._tracks_hits = Column.HIT_TOKENS in policy.columns or observe_hook is not None
+        tracks_hits = Column.HIT_TOKENS in policy.columns or observe_hook is not None
+        self._index = ReuseIndex(self.pool.resident) if tracks_hits else None
         self._steps = 0
 
     @property
@@ -94,7 +96,7 @@ class Scheduler:
     def submit(self, request: Request) -> None:
         """Let a request wait. Raises `UnservableError` if it can never fit; nothing changes then."""
         refuse_unservable(request, self.limits)
-        self.waiting.add(request)
+        self._let_wait(request)
         if Capability.ON_ARRIVAL in self.policy.capabilities:
             self.policy.on_arrival(request.request_id)
 
@@ -104,13 +106,14 @@ class Scheduler:
             self.running.remove(request)
             self._free_blocks(request)
         else:
-            self.waiting.remove([self.waiting.requests.index(request)])
+            self._let_go([self.waiting.position(request)])
 
     def schedule(self, now_ns: int) -> Step:
         """Decide what runs in the step that begins at ``now_ns``."""
         step = Step(self._steps, now_ns)
         self._steps += 1
         order = self._ordered_queue(step)
+        self.pool.forget_changes()  # what changes from here on is for the next hook
         budget_tokens = self._extend_running(step, self.limits.budget_tokens)
         if not step.preempted:
             self._admit(step, order, budget_tokens)
@@ -149,28 +152,34 @@ class Scheduler:
             if self._spared is not None:
                 self._spared.spare(())
             return iter(())
-        if self._tracks_hits:
-            self._refresh_hits()
+        self._refresh_hits()
         view = self.waiting.view(step.now_ns)
         if Capability.ON_HOOK in self.policy.capabilities:
             tell_of_hook(self.policy, view)
         if self._observe_hook is not None:
             self._observe_hook(step.index, view, self.policy)
         if self._spared is not None:
-            requests = [self.waiting.requests[position] for position in checked_victim_rank(self.policy, view)]
-            self._spared.spare([request.chain[: request.frontier_blocks] for request in requests])
+            hit_blocks, requests = view.hit_tokens // self.limits.block_tokens, self.waiting.requests
+            ranked = checked_victim_rank(self.policy, view)
+            self._spared.spare([requests[position].chain[: hit_blocks[position]] for position in ranked])
         return checked_order(self.policy, view)
 
     def _refresh_hits(self) -> None:
-        """Bring every waiting request's hit up to date, at the cost of how far it moved."""
-        resident = self.pool.resident
-        for position, request in enumerate(self.waiting.requests):
-            hit_blocks = moved_frontier(
-                resident, request.chain, self._hit_limit_blocks(request), request.frontier_blocks
-            )
-            if hit_blocks != request.frontier_blocks:
-                request.frontier_blocks = hit_blocks
-                self.waiting.set_hit(position, hit_blocks * self.limits.block_tokens)
+        """Bring every waiting request's hit up to date, at the cost of what the cache changed."""
+        if self._index is not None:
+            self._index.update(self.pool.changed)
+            self.waiting.set_hits(self._index.hit_blocks[self.waiting.slots] * self.limits.block_tokens)
+
+    def _let_wait(self, request: Request) -> None:
+        slot = self.waiting.add(request)
+        if self._index is not None:
+            self._index.add(slot, request.chain, self._hit_limit_blocks(request))
+
+    def _let_go(self, positions: Iterable[int]) -> None:
+        """Take requests out of the waiting queue."""
+        for slot in self.waiting.remove(positions):
+            if self._index is not None:
+                self._index.remove(slot)
 
     def _hit_limit_blocks(self, request: Request) -> int:
         """Return how many blocks can hit: at least one token is always computed."""
@@ -204,7 +213,7 @@ class Scheduler:
     def _preempt(self, step: Step, victim: Request) -> None:
         self._free_blocks(victim)
         victim.preemptions += 1
-        self.waiting.add(victim)
+        self._let_wait(victim)
         step.preempted.append(victim)
 
     # step 2: waiting requests
@@ -225,7 +234,7 @@ class Scheduler:
             self._start(step, request, hit)
             self._run_chunk(step, request, new_tokens)
             budget_tokens -= new_tokens
-        self.waiting.remove(admitted)
+        self._let_go(admitted)
 
     def _fits_whole(self, request: Request, hit: list[int]) -> bool:
         """Whether all blocks of the request fit once its hit is out of the free list, though only a chunk is taken."""
@@ -283,7 +292,6 @@ class Scheduler:
         request.blocks = []
         request.registered_blocks = 0
         request.computed_tokens = 0
-        request.frontier_blocks = 0
 
     def _blocks_for(self, tokens: int) -> int:
         return -(-tokens // self.limits.block_tokens)

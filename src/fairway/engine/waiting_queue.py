@@ -4,41 +4,52 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from fairway.engine.request import Request
 from fairway.policies import QueueView
 
 PrefillTime = Callable[[int, int], int]  # T(n, h) in ns
 
-_COLUMNS = 7
-_ARRIVAL, _TOKENS, _HIT, _PREFILL, _HEAD, _ID, _REMAINING = range(_COLUMNS)
+_COLUMNS = 8
+_ARRIVAL, _TOKENS, _HIT, _PREFILL, _HEAD, _ID, _REMAINING, _SLOT = range(_COLUMNS)
 
 
 class WaitingQueue:
-    """Waiting requests and one array per column. Adding at the end and reading are cheap; removal moves the rest.
+    """Waiting requests and one array per column. Each has a slot: a small number that it keeps while it waits.
 
-    With a ``prefill_time`` there is a column of remaining times, found anew where a hit changed.
+    Adding at the end and reading are cheap; adding elsewhere and removing move the requests on the shorter side. With a
+    ``prefill_time`` there is a column of remaining times, found anew where a hit changed.
     """
 
     def __init__(self, prefill_time: PrefillTime | None = None) -> None:
         self.requests: list[Request] = []
-        self._columns = np.zeros((_COLUMNS, 64), dtype=np.int64)
+        self._table = np.zeros((_COLUMNS, 64), dtype=np.int64)
+        self._first = 0  # where the queue begins in the table
+        self._free_slots: list[int] = []
         self._prefill_time = prefill_time
 
     def __len__(self) -> int:
         return len(self.requests)
 
-    def add(self, request: Request) -> None:
-        """Put a request in its place by (arrival, id)."""
-        count = len(self.requests)
-        if count == self._columns.shape[1]:
-            self._columns = np.concatenate([self._columns, np.zeros_like(self._columns)], axis=1)
+    @property
+    def slots(self) -> npt.NDArray[np.int64]:
+        """Slots in the order of the queue, shape ``(len(self),)``; valid until requests are added or removed."""
+        slots: npt.NDArray[np.int64] = self._columns()[_SLOT]
+        return slots
+
+    def add(self, request: Request) -> int:
+        """Put a request in its place by (arrival, id); return its slot. Its hit is 0 until `set_hits`."""
+        self._make_room()
+        slot = self._free_slots.pop() if self._free_slots else len(self.requests)
         position = self.position(request)
         self.requests.insert(position, request)
-        self._columns[:, position + 1 : count + 1] = self._columns[:, position:count]
-        self._columns[:, position] = (
+        columns = self._columns()
+        columns[:, position + 1 :] = columns[:, position:-1]
+        columns[:, position] = (
             request.arrival_ns,
             request.n_tokens,
             0,
@@ -46,30 +57,36 @@ class WaitingQueue:
             request.head_id,
             request.request_id,
             self._remaining_ns(request.n_tokens, 0),
+            slot,
         )
+        return slot
 
     def position(self, request: Request) -> int:
         """Return where a request is, or where it belongs."""
         return bisect_left(self.requests, request.order_key, key=lambda other: other.order_key)
 
-    def remove(self, positions: Iterable[int]) -> None:
-        """Take out the requests at ``positions``."""
+    def remove(self, positions: Iterable[int]) -> list[int]:
+        """Take out the requests at ``positions``; return their slots, which are free from now on."""
         gone = sorted(positions)
-        if not gone:
-            return
-        kept = np.delete(self._columns[:, : len(self.requests)], gone, axis=1)
-        self._columns[:, : kept.shape[1]] = kept
+        slots: list[int] = self.slots[gone].tolist()
+        self._free_slots += slots
+        self._close_gaps(gone)
         for position in reversed(gone):
             del self.requests[position]
+        return slots
 
-    def set_hit(self, position: int, hit_tokens: int) -> None:
-        """Record a request's cached prefix."""
-        self._columns[_HIT, position] = hit_tokens
-        self._columns[_REMAINING, position] = self._remaining_ns(self.requests[position].n_tokens, hit_tokens)
+    def set_hits(self, hit_tokens: npt.NDArray[np.int64]) -> None:
+        """Record all requests' cached prefixes, shape ``(len(self),)``."""
+        columns = self._columns()
+        if self._prefill_time is not None:
+            for position in np.flatnonzero(columns[_HIT] != hit_tokens).tolist():
+                n_tokens, hit = int(columns[_TOKENS, position]), int(hit_tokens[position])
+                columns[_REMAINING, position] = self._prefill_time(n_tokens, hit)
+        columns[_HIT] = hit_tokens
 
     def view(self, now_ns: int) -> QueueView:
         """Return the columns as they stand, read-only; valid until requests are added or removed."""
-        columns = self._columns[:, : len(self.requests)]
+        columns = self._columns()
         columns.flags.writeable = False
         return QueueView(
             now_ns=now_ns,
@@ -81,6 +98,29 @@ class WaitingQueue:
             request_id=columns[_ID],
             remaining_ns=None if self._prefill_time is None else columns[_REMAINING],
         )
+
+    def _columns(self) -> npt.NDArray[np.int64]:
+        return self._table[:, self._first : self._first + len(self.requests)]
+
+    def _make_room(self) -> None:
+        """Let there be room for one more at the end: in what removals left in front, else in a larger table."""
+        count, capacity = len(self.requests), self._table.shape[1]
+        if self._first + count < capacity:
+            return
+        table = self._table if 2 * count <= capacity else np.zeros((_COLUMNS, 2 * capacity), dtype=np.int64)
+        table[:, :count] = self._columns()
+        self._table, self._first = table, 0
+
+    def _close_gaps(self, gone: list[int]) -> None:
+        """Move what lies before the gaps in the front half up, and what lies behind the other ones down."""
+        columns, count = self._columns(), len(self.requests)
+        front = [position for position in gone if 2 * position < count]
+        back = gone[len(front) :]
+        for gaps, (before, position) in enumerate(reversed(list(pairwise([-1, *front]))), 1):
+            columns[:, before + 1 + gaps : position + gaps] = columns[:, before + 1 : position]
+        for gaps, (position, after) in enumerate(pairwise([*back, count]), 1):
+            columns[:, position + 1 - gaps : after - gaps] = columns[:, position + 1 : after]
+        self._first += len(front)
 
     def _remaining_ns(self, n_tokens: int, hit_tokens: int) -> int:
         return 0 if self._prefill_time is None else self._prefill_time(n_tokens, hit_tokens)

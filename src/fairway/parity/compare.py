@@ -174,6 +174,8 @@ class _Pair:
             self._same("waiting (tokens, hit) at the hook", self._seen.columns, looked_up)
         if looked_up and self._hooked:
             self._same("the hook's columns", self._seen.columns, self._vllm_seen.columns)
+        if self._vllm.hits is not None:
+            self._same("whether hits are those of the index", True, self._vllm.hits.is_indexed)
         self._same("preempted", _ids(step.preempted), _ids(vllm_step.preempted))
         self._same("admitted (request, hit tokens)", _admitted(step), _admitted(vllm_step))
         self._same("scheduled (request, new tokens, context)", _chunks(step), _chunks(vllm_step))

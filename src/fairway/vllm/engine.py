@@ -6,6 +6,7 @@ writes down what it decided.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -32,7 +33,7 @@ from fairway.errors import InputError
 from fairway.policies import Capability, Column, Policy, checked_order, checked_victim_rank, tell_of_hook
 from fairway.vllm.build import build_scheduler
 from fairway.vllm.hashes import BlockContents, BlockHashes, output_token_id
-from fairway.vllm.probe import CacheProbe
+from fairway.vllm.hits import WaitingHits
 from fairway.vllm.scheduler import HookedScheduler, LoggedScheduler
 
 
@@ -40,6 +41,7 @@ class VllmEngine:
     """One instance of vLLM's scheduler. Its waiting requests are mirrored as the columns that policies see.
 
     ``hooked=False`` leaves vLLM as it ships: its queue keeps its own order and the policy is told nothing.
+    ``check_hits_every`` so many steps all hits are held against vLLM's own look-up, see `WaitingHits`.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class VllmEngine:
         prefill_time: PrefillTime | None = None,
         *,
         hooked: bool = True,
+        check_hits_every: int = 0,
     ) -> None:
         refuse_unsupported(policy, EVENTS | {Capability.VICTIM_RANK})
         refuse_missing_time(policy, limits, prefill_time)
@@ -59,7 +62,6 @@ class VllmEngine:
         self.limits = limits
         self.waiting = WaitingQueue(prefill_time if Column.REMAINING_NS in policy.columns else None)
         self._observe_hook = observe_hook
-        self._tracks_hits = Column.HIT_TOKENS in policy.columns or observe_hook is not None
         self._capabilities = policy.capabilities if hooked else frozenset()
         self._requests: dict[str, Request] = {}
         self._sampling: dict[int, SamplingParams] = {}
@@ -69,7 +71,8 @@ class VllmEngine:
         self._hashes = BlockHashes(limits.block_tokens)
         self.scheduler: LoggedScheduler = build_scheduler(HookedScheduler if hooked else LoggedScheduler, limits)
         self._pool = self.scheduler.kv_cache_manager.block_pool
-        self._probe = CacheProbe(self._pool)
+        tracks_hits = hooked and (Column.HIT_TOKENS in policy.columns or observe_hook is not None)
+        self.hits = WaitingHits(self.scheduler, check_hits_every) if tracks_hits else None
         self._contents = BlockContents(self._pool.blocks, self._hashes)
         self._spared = SparedPrefixes() if Capability.VICTIM_RANK in self._capabilities else None
         if isinstance(self.scheduler, HookedScheduler):
@@ -89,7 +92,7 @@ class VllmEngine:
         key = str(request.request_id)
         self._requests[key] = request
         self.scheduler.add_request(self._vllm_request(key, request))
-        self.waiting.add(request)
+        self._let_wait(request)
         if Capability.ON_ARRIVAL in self._capabilities:
             self.policy.on_arrival(request.request_id)
 
@@ -100,7 +103,7 @@ class VllmEngine:
         """
         key = str(request.request_id)
         if self.scheduler.requests[key].status != RequestStatus.RUNNING:
-            self.waiting.remove([self.waiting.position(request)])
+            self._let_go([self.waiting.position(request)])
         self.scheduler.finish_requests(key, RequestStatus.FINISHED_ABORTED)
         del self._requests[key]
 
@@ -115,10 +118,10 @@ class VllmEngine:
         step.preempted = self._preempted()
         for request in step.preempted:
             request.preemptions += 1
-            self.waiting.add(request)
+            self._let_wait(request)
         step.chunks = [self._chunk(key, new) for key, new in self._output.num_scheduled_tokens.items()]
         self._admit(step)
-        step.evicted = [self._hashes.block_id(key) for key in self.scheduler.evictions.take()]
+        step.evicted = [self._hashes.block_id(key) for key in self.scheduler.cache_log.evicted]
         if Capability.ON_STEP in self._capabilities:
             self.policy.on_step(step.new_tokens)
         return step
@@ -162,39 +165,43 @@ class VllmEngine:
 
     # the hook
 
-    def _ordered_queue(self) -> list[VllmRequest]:
-        """Return the requests to try, in the policy's order: no more than a step can admit."""
-        if self._tracks_hits:
-            self._refresh_hits()
+    def _ordered_queue(self) -> Iterator[VllmRequest]:
+        """Do what a hook does; return the requests to try, in the policy's order, as far as they are asked for."""
+        if self.hits is not None:
+            self.hits.update()
+            self.waiting.set_hits(self.hits.hit_tokens(self.waiting.slots))
         view = self.waiting.view(self._now_ns)
         if Capability.ON_HOOK in self._capabilities:
             tell_of_hook(self.policy, view)
         if self._observe_hook is not None:
             self._observe_hook(self._steps - 1, view, self.policy)
         if self._spared is not None:
-            self._spared.spare([self._hit_ids(position) for position in checked_victim_rank(self.policy, view)])
-        most = min(self.limits.budget_tokens, self.limits.max_num_seqs - len(self.scheduler.running))
-        requests, waiting = self.scheduler.requests, self.waiting.requests
-        chosen = islice(checked_order(self.policy, view), most)
-        return [requests[str(waiting[position].request_id)] for position in chosen]
+            hit_blocks = view.hit_tokens // self.limits.block_tokens
+            ranked = checked_victim_rank(self.policy, view)
+            self._spared.spare([self._prefix_ids(position, hit_blocks[position]) for position in ranked])
+        return (self._waiting_at(position) for position in checked_order(self.policy, view))
 
-    def _hit_ids(self, position: int) -> list[int]:
-        """Return the ids of the blocks that a waiting request hits."""
-        request = self.waiting.requests[position]
-        block_hashes = self.scheduler.requests[str(request.request_id)].block_hashes
-        return self._hashes.prefix_ids(block_hashes[: request.frontier_blocks])
+    def _waiting_at(self, position: int) -> VllmRequest:
+        return self.scheduler.requests[str(self.waiting.requests[position].request_id)]
+
+    def _prefix_ids(self, position: int, blocks: int) -> list[int]:
+        """Return the ids of the first blocks of a waiting request."""
+        return self._hashes.prefix_ids(self._waiting_at(position).block_hashes[:blocks])
 
     def _victims(self, count: int) -> list[int]:
         assert self._spared is not None
         return self._spared.victims(count, self.free_list(), self._contents)
 
-    def _refresh_hits(self) -> None:
-        requests = self.scheduler.requests
-        for position, request in enumerate(self.waiting.requests):
-            hit_blocks = self._probe.hit_blocks(requests[str(request.request_id)], request.frontier_blocks)
-            if hit_blocks != request.frontier_blocks:
-                request.frontier_blocks = hit_blocks
-                self.waiting.set_hit(position, hit_blocks * self.limits.block_tokens)
+    def _let_wait(self, request: Request) -> None:
+        slot = self.waiting.add(request)
+        if self.hits is not None:
+            self.hits.add(slot, self.scheduler.requests[str(request.request_id)])
+
+    def _let_go(self, positions: Iterable[int]) -> None:
+        """Take requests out of the mirrored queue."""
+        for slot in self.waiting.remove(positions):
+            if self.hits is not None:
+                self.hits.remove(slot)
 
     # between the two kinds of requests
 
@@ -231,8 +238,8 @@ class VllmEngine:
     def _preempted(self) -> list[Request]:
         """Victims, first one first. vLLM names them in a set; in its queue they lie at the head, the last one first."""
         count = len(self._output.preempted_req_ids or ())
-        keys = [self.scheduler.waiting[index].request_id for index in reversed(range(count))]
-        return [self._requests[key] for key in keys]
+        preempted = list(islice(self.scheduler.waiting, count))
+        return [self._requests[request.request_id] for request in reversed(preempted)]
 
     def _chunk(self, key: str, new_tokens: int) -> Chunk:
         return Chunk(self._requests[key], new_tokens, self.scheduler.requests[key].num_computed_tokens)
@@ -247,13 +254,15 @@ class VllmEngine:
                 continue
             request = chunk.request
             step.admitted.append(request)
-            request.frontier_blocks = 0
+            hit_tokens = chunk.context_tokens - chunk.new_tokens
+            if self.hits is not None:
+                self.hits.confirm(int(self.waiting.slots[self.waiting.position(request)]), hit_tokens)
             if request.start_ns is None:
                 request.start_ns = step.now_ns
-                request.hit_tokens_at_start = chunk.context_tokens - chunk.new_tokens
+                request.hit_tokens_at_start = hit_tokens
             if Capability.ON_ADMIT in self._capabilities:
                 self.policy.on_admit(request.request_id)
-        self.waiting.remove(self.waiting.position(request) for request in step.admitted)
+        self._let_go(self.waiting.position(request) for request in step.admitted)
 
     def _sampled(self, key: str) -> list[int]:
         request = self.scheduler.requests.get(key)

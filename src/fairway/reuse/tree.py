@@ -1,0 +1,168 @@
+"""The chains of waiting requests as a tree of segments, cut where chains part or end."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Generic
+
+from fairway.reuse.residency import Chain, Hash
+from fairway.reuse.slots import SlotSet
+
+
+class Segment(Generic[Hash]):
+    """A run of blocks that the same waiting requests go through: ``chain[start:end]`` of each of them.
+
+    Of these, the blocks before ``frontier`` are resident. ``chain`` is that of any member.
+    """
+
+    __slots__ = ("chain", "children", "end", "frontier", "members", "parent", "start")
+
+    def __init__(self, parent: Segment[Hash] | None, chain: Chain[Hash], start: int, end: int) -> None:
+        self.parent = parent
+        self.chain = chain
+        self.start = start
+        self.end = end
+        self.frontier = start
+        self.members = SlotSet()
+        self.children: dict[Hash, Segment[Hash]] = {}  # by their first block
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether all blocks are resident."""
+        return self.frontier == self.end
+
+    @property
+    def hit_blocks(self) -> int:
+        """The resident blocks of a chain that ends with this segment. Cost: the segments on the way to the root."""
+        segment = self
+        while segment.parent is not None and segment.frontier == segment.start:
+            segment = segment.parent
+        return segment.frontier
+
+
+class PrefixTree(Generic[Hash]):
+    """Segments by the hashes next to their frontiers, which are those whose coming or going moves one.
+
+    Equal hashes stand for equal prefixes, so a block belongs to one segment, and where two chains part is found by
+    halving. Memory: at most two segments for each chain, and the chains.
+    """
+
+    def __init__(self) -> None:
+        self._root: Segment[Hash] = Segment(None, (), 0, 0)
+        self._watched: dict[Hash, Segment[Hash]] = {}
+        self._chain_of: dict[int, Chain[Hash]] = {}
+        self._last_of: dict[int, Segment[Hash]] = {}  # the segment with which a slot's chain ends
+
+    def touched_by(self, changed: Iterable[Hash]) -> list[Segment[Hash]]:
+        """Return the segments whose frontier may have moved, those nearer to the root first.
+
+        Every other frontier still has its last block and still lacks its next one. Cost: one look-up for each hash.
+        """
+        watched = self._watched
+        return sorted({watched[key] for key in watched.keys() & changed}, key=attrgetter("start"))
+
+    def move_frontier(self, segment: Segment[Hash], frontier: int) -> None:
+        """Note how far a segment is resident."""
+        self._unwatch(segment)
+        segment.frontier = frontier
+        self._watch(segment)
+
+    def insert(self, slot: int, chain: Chain[Hash], blocks: int) -> Segment[Hash]:
+        """Let a slot go through the segments of ``chain[:blocks]``; return the last one.
+
+        That is a new one, with nothing resident yet, where the chain parts from all others.
+        """
+        segment, depth = self._root, 0
+        while depth < blocks:
+            segment = self._next_segment(segment, chain, blocks)
+            segment.members.add(slot)
+            depth = segment.end
+        self._chain_of[slot] = chain
+        self._last_of[slot] = segment
+        return segment
+
+    def remove(self, slot: int) -> None:
+        """Take a slot out of all its segments, and join or drop those that are not needed without it."""
+        chain = self._chain_of.pop(slot)
+        segment = self._last_of.pop(slot)
+        while segment.parent is not None:
+            parent = segment.parent
+            segment.members.remove(slot)
+            if not segment.members:
+                self._unwatch(segment)
+                del parent.children[chain[segment.start]]
+            else:
+                if segment.chain is chain:
+                    segment.chain = self._chain_of[segment.members.any()]
+                self._join_only_child(segment)
+            segment = parent
+
+    def chains(self) -> dict[int, tuple[Chain[Hash], int]]:
+        """Return each slot's chain and how many of its blocks are here."""
+        return {slot: (self._chain_of[slot], last.end) for slot, last in self._last_of.items()}
+
+    # shape
+
+    def _next_segment(self, segment: Segment[Hash], chain: Chain[Hash], blocks: int) -> Segment[Hash]:
+        """Return the child with which ``chain[:blocks]`` goes on, made or cut so that all of it is the chain's."""
+        start = segment.end
+        child = segment.children.get(chain[start])
+        if child is None:
+            child = segment.children[chain[start]] = Segment(segment, chain, start, blocks)
+            self._watch(child)
+            return child
+        common = _common(child.chain, chain, start + 1, min(child.end, blocks))
+        return child if common == child.end else self._cut(child, common)
+
+    def _cut(self, segment: Segment[Hash], block: int) -> Segment[Hash]:
+        """Make two segments of one, the second from ``block`` on; return the first, which is a new object."""
+        parent, chain = segment.parent, segment.chain
+        assert parent is not None
+        self._unwatch(segment)
+        upper = Segment(parent, chain, segment.start, block)
+        upper.frontier = min(segment.frontier, block)
+        upper.members = segment.members.copy()
+        upper.children[chain[block]] = segment
+        parent.children[chain[upper.start]] = upper
+        segment.parent, segment.start, segment.frontier = upper, block, max(segment.frontier, block)
+        self._watch(upper)
+        self._watch(segment)
+        return upper
+
+    def _join_only_child(self, segment: Segment[Hash]) -> None:
+        """Undo a cut that nobody needs any more: one child through which all members go."""
+        if len(segment.children) != 1:
+            return
+        (child,) = segment.children.values()
+        if len(child.members) != len(segment.members):
+            return
+        assert segment.parent is not None
+        self._unwatch(segment)
+        self._unwatch(child)
+        frontier = child.frontier if segment.is_resident else segment.frontier
+        child.parent, child.start, child.frontier = segment.parent, segment.start, frontier
+        segment.parent.children[child.chain[child.start]] = child
+        self._watch(child)
+
+    # the blocks next to a frontier
+
+    def _watch(self, segment: Segment[Hash]) -> None:
+        if segment.frontier > segment.start:
+            self._watched[segment.chain[segment.frontier - 1]] = segment
+        if segment.frontier < segment.end:
+            self._watched[segment.chain[segment.frontier]] = segment
+
+    def _unwatch(self, segment: Segment[Hash]) -> None:
+        if segment.frontier > segment.start:
+            del self._watched[segment.chain[segment.frontier - 1]]
+        if segment.frontier < segment.end:
+            del self._watched[segment.chain[segment.frontier]]
+
+
+def _common(one: Chain[Hash], other: Chain[Hash], low: int, high: int) -> int:
+    """Return how many blocks two chains share, of ``high``; they share ``low``."""
+    if one[high - 1] == other[high - 1]:
+        return high
+    return bisect_left(range(high), True, lo=low, key=lambda block: one[block] != other[block])

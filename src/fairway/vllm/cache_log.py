@@ -1,0 +1,55 @@
+"""What vLLM's prefix cache stores and forgets, written down where every change passes: its map from hash to blocks.
+
+KV cache events would say the same, but they have to be switched on for the whole server, are sent to its subscribers,
+and copy each block's token ids. The map is asked for every insertion and removal whoever causes it, and only this room
+sees what is written down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vllm.v1.core.block_pool import BlockHashToBlockMap
+
+
+class CacheLog(BlockHashToBlockMap):
+    """The map, with the keys (hash and group) that gained or lost a block since the step began.
+
+    A key stands once for each block; whether it is cached is the map's to say.
+    """
+
+    def __init__(self, before: BlockHashToBlockMap) -> None:
+        super().__init__()
+        self.__dict__.update(before.__dict__)  # what is cached already
+        self.begin_step()
+
+    def begin_step(self) -> None:
+        """Forget what was written down."""
+        self.changed: list[bytes] = []
+        self.evicted: list[bytes] = []  # of these, what lost a block, in order
+        self.lost_in_use = False  # whether such a block was held by a request, as after a failed transfer
+
+    def __contains__(self, key: bytes) -> bool:
+        return self.get_one_block(key) is not None
+
+    def insert(self, key: bytes, block: Any) -> None:
+        """Add one copy."""
+        super().insert(key, block)
+        self.changed.append(key)
+
+    def pop(self, key: bytes, block_id: int) -> Any:
+        """Drop one copy."""
+        block = super().pop(key, block_id)
+        if block is not None:
+            self.changed.append(key)
+            self.evicted.append(key)
+            self.lost_in_use = self.lost_in_use or block.ref_cnt > 0
+        return block
+
+
+def cache_log(pool: Any) -> CacheLog:
+    """Return the log of a block pool, put there if it is not: at first, and when a reset gave the pool another map."""
+    found = pool.cached_block_hash_to_block
+    if not isinstance(found, CacheLog):
+        found = pool.cached_block_hash_to_block = CacheLog(found)
+    return found
