@@ -26,8 +26,6 @@ def write_table(folder: Path, name: str, document: Document, markdown: str) -> N
 
 def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV, policies under the names that tables give them."""
-    import pandas as pd  # half a second, which only what writes tables should take
-
     frame = pd.DataFrame([{column: _said(column, value) for column, value in row.items()} for row in rows])
     return str(frame.to_csv(index=False, float_format="%.6f", lineterminator="\n"))
 
