@@ -10,10 +10,10 @@ from fairway.core import layout as at
 from fairway.core.blocks import Int32Array, Int64Array
 from fairway.core.clock import Core
 from fairway.core.formula import KEPT, Program
-from fairway.core.hooks import HOOK_FIELDS, HookRows
+from fairway.core.hooks import HOOK_FIELDS, WORK_ROWS
 from fairway.core.plan import Plan
 from fairway.core.prepared import Prepared
-from fairway.core.queue import GROUP, Queue, Scoring
+from fairway.core.queue import GROUP, Queue
 from fairway.core.trie import ROOT, Trie
 from fairway.engine import Limits
 
@@ -33,36 +33,46 @@ def make_core(
     """Return the arrays of a replay that has not begun. ``head_ids`` may be empty if nobody reads them."""
     requests = len(arrival_ns)
     segments, settings, state = _segments(prepared.trie, limits)
+    _write_plan(settings, plan, tracked)
+    measures = np.zeros(at.MEASURES)
+    measures[at.FAST_WEIGHT] = plan.fast_weight
+    places = requests if tracked.hooks else 0
+    return Core(
+        segments=segments,
+        requests=_requests(prepared),
+        path=prepared.trie.path,
+        changed=np.empty(len(segments), dtype=np.int32),
+        done=np.empty((2, min(limits.budget_tokens, limits.max_num_seqs) + 1), dtype=np.int32),
+        state=state,
+        settings=settings,
+        measures=measures,
+        facts=_facts(prepared, arrival_ns, head_ids),
+        queue=_queue(requests, plan.program),
+        times=prepared.times,
+        hook_rows=np.empty((tracked.hooks, HOOK_FIELDS), dtype=np.int64),
+        work=np.empty((WORK_ROWS, places), dtype=np.int64),
+    )
+
+
+def _write_plan(settings: Int64Array, plan: Plan, tracked: Tracked) -> None:
     program = plan.program
     settings[at.TRACKS_HITS], settings[at.TRACKS_REMAINING] = tracked.hits, tracked.remaining
     settings[at.RECORDS] = tracked.hooks > 0
     settings[at.RULE], settings[at.K] = plan.rule, plan.k
     settings[at.CHARGES_NEXT], settings[at.FAIR_RESTARTS] = plan.charges_next, plan.fair_restarts
     settings[at.BY_SCORE] = program is not None
-    settings[at.CLOCKED] = program is not None and len(program.clocked) > 0
-    settings[at.CLOCK_REGISTER] = program.clock_register if program else 0
-    measures = np.zeros(at.MEASURES)
-    measures[at.FAST_WEIGHT] = plan.fast_weight
-    outcome = np.full((at.OUTCOME_FIELDS, requests), at.NONE, dtype=np.int64)
-    outcome[at.HIT] = outcome[at.REFUSED] = 0
-    return Core(
-        segments=segments,
-        requests=_requests(prepared),
-        path=prepared.trie.path,
-        changed=np.empty(len(segments), dtype=np.int32),
-        state=state,
-        settings=settings,
-        measures=measures,
-        arrival_ns=arrival_ns,
-        prefill_ns=prepared.prefill_ns,
-        head_ids=head_ids if len(head_ids) else np.zeros(requests, dtype=np.int64),
-        outcome=outcome,
-        done=np.empty((2, min(limits.budget_tokens, limits.max_num_seqs) + 1), dtype=np.int32),
-        queue=_queue(requests, program),
-        scoring=_scoring(program),
-        times=prepared.times,
-        hooks=_hook_rows(tracked.hooks, requests),
-    )
+    if program is not None:
+        settings[at.STEADY], settings[at.CLOCKED] = program.steady, program.steady < len(program.instructions)
+        settings[at.CLOCK_REGISTER] = program.clock_register
+
+
+def _facts(prepared: Prepared, arrival_ns: Int64Array, head_ids: Int64Array) -> Int64Array:
+    facts = np.full((at.FACTS, len(arrival_ns)), at.NONE, dtype=np.int64)
+    facts[at.ARRIVAL_NS], facts[at.PREFILL_NS] = arrival_ns, prepared.prefill_ns
+    if len(head_ids):
+        facts[at.HEAD_ID] = head_ids
+    facts[[at.HIT, at.REFUSED]] = 0
+    return facts
 
 
 def _segments(trie: Trie, limits: Limits) -> tuple[Int32Array, Int64Array, Int64Array]:
@@ -104,30 +114,11 @@ def _requests(prepared: Prepared) -> Int32Array:
 
 def _queue(requests: int, program: Program | None) -> Queue:
     kept_ints, kept_floats = (program.kept_ints, program.kept_floats) if program else (0, 0)
-    groups = requests // GROUP + 1
     return Queue(
         columns=np.empty((KEPT + kept_ints, requests), dtype=np.int64),
         reals=np.empty((kept_floats, requests)),
-        highest=np.empty(groups, dtype=np.int64),
-        stale=np.ones(groups, dtype=np.bool_),
+        groups=np.ones((2, requests // GROUP + 1), dtype=np.int64),
+        program=program.instructions if program else np.empty((0, 4), dtype=np.int64),
+        ints=program.ints if program else np.empty((0, 0), dtype=np.int64),
+        floats=program.floats if program else np.empty((0, 0)),
     )
-
-
-def _scoring(program: Program | None) -> Scoring:
-    if program is None:
-        nothing, no_ints, no_floats = np.empty((0, 4), np.int64), np.empty(0, np.int64), np.empty(0)
-        return Scoring(nothing, no_ints, no_floats, nothing, no_ints[:, None], no_floats[:, None])
-    return Scoring(
-        program.steady,
-        program.ints,
-        program.floats,
-        program.clocked,
-        program.clocked_ints,
-        program.clocked_floats,
-    )
-
-
-def _hook_rows(rows: int, requests: int) -> HookRows:
-    places = requests if rows else 0
-    uncached, hits, keys, order, rank = (np.empty(places, dtype=np.int64) for _ in range(5))
-    return HookRows(np.zeros((rows, HOOK_FIELDS), dtype=np.int64), uncached, hits, keys, order, rank)

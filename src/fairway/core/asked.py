@@ -8,7 +8,7 @@ import numpy as np
 
 from fairway.core import layout as at
 from fairway.core.blocks import Int64Array
-from fairway.core.clock import Core, admit, close_step, open_step, take_arrivals
+from fairway.core.clock import Core, admit, close_step, go_on, open_step
 from fairway.core.compiling import compiled
 from fairway.core.formula import (
     ARRIVAL_NS,
@@ -25,17 +25,13 @@ from fairway.policies import Capability, Column, Policy, QueueView, checked_orde
 
 
 @compiled
-def _prepare(core: Core) -> bool:
-    """Go on to the next instant at which somebody waits or runs; whether there is one."""
-    state = core.state
-    take_arrivals(core)
-    while state[at.WAITING] == 0 and state[at.PARTIAL] == at.NONE:
-        if state[at.ARRIVED] == len(core.requests):
-            return False
-        state[at.NOW_NS] = core.arrival_ns[state[at.ARRIVED]]
-        take_arrivals(core)
-    if state[at.END_PLACE] - state[at.OLDEST_PLACE] > state[at.WAITING] or state[at.OLDEST_PLACE] > 0:
-        draw_together(core.requests, state, core.queue)
+def _go_on(core: Core) -> bool:
+    """Go on to the next step, the queue without gaps; whether there is one."""
+    state, queue = core.state, core.queue
+    if not go_on(core):
+        return False
+    if state[at.END_PLACE] > state[at.WAITING] > 0:
+        draw_together(core.requests, state, queue.columns, queue.reals, queue.groups)
     return True
 
 
@@ -68,13 +64,13 @@ class Asked:
     def run(self, progress: Callable[[int, int], None] | None) -> None:
         """Run to the end. Raises `InputError` if the policy leaves requests waiting for ever."""
         core, state, requests = self._core, self._core.state, len(self._core.requests)
-        while _prepare(core):
+        while _go_on(core):
             self._tell_of_arrivals()
             self._step()
             if state[at.STEP_TOKENS] == 0:
                 if state[at.ARRIVED] == requests:
                     refuse_stall(self._policy, int(state[at.WAITING]))
-                state[at.NOW_NS] = core.arrival_ns[state[at.ARRIVED]]
+                state[at.NOW_NS] = core.facts[at.ARRIVAL_NS, state[at.ARRIVED]]
             if progress is not None:
                 progress(int(state[at.ARRIVED]), requests)
         if progress is not None:
@@ -84,7 +80,7 @@ class Asked:
         arrived = int(self._core.state[at.ARRIVED])
         if Capability.ON_ARRIVAL in self._policy.capabilities:
             for request in range(self._told, arrived):
-                if not self._core.outcome[at.REFUSED, request]:
+                if not self._core.facts[at.REFUSED, request]:
                     self._policy.on_arrival(request)
         self._told = arrived
 

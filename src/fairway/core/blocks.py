@@ -45,8 +45,8 @@ def touch(
 ) -> None:
     """Hold the resident blocks of the first ``levels`` segments of a request's way."""
     begin = requests[request, at.PATH]
-    for segment in path[begin : begin + levels]:
-        held = segments[segment, at.OLDEST]
+    for index in range(begin, begin + levels):
+        held = np.int64(segments[path[index], at.OLDEST])
         if segments[held, at.REFERENCES] == 0:
             _unlink(segments, held)
             state[at.FREE] -= segments[held, at.RESIDENT]

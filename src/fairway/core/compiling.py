@@ -24,6 +24,11 @@ def inner(function: Function) -> Function:
     return _jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def inlined(function: Function) -> Function:
+    """Return ``function`` as a part of its callers: for what takes more arrays than a call should hand over."""
+    return _jit(function, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def compiled(function: Function) -> Function:
     """Return ``function`` compiled on its first call, with numpy's rules for division by zero and without fast math."""
     folder = _folder()
@@ -37,7 +42,7 @@ def compiled(function: Function) -> Function:
         numba.config.CACHE_DIR = before
 
 
-def _jit(function: Function, **options: bool) -> Function:
+def _jit(function: Function, **options: Any) -> Function:
     jitted: Function = numba.njit(error_model="numpy", nogil=True, **options)(function)
     return jitted
 

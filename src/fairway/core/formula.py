@@ -149,17 +149,15 @@ def _constant(value: Any) -> int | float:
 class Program:
     """One score, ready to run.
 
-    ``steady`` runs for one request and ends by keeping what ``clocked`` needs, or with the key itself where nothing
-    depends on the clock; then ``clocked`` is empty. Instructions are rows of (operation, target, first, second).
+    Instructions are rows of (operation, target, first, second). The first ``steady`` of them run for one request and end
+    by keeping what the others need, or with the key itself where nothing depends on the clock.
     """
 
-    steady: Int64Array
-    clocked: Int64Array
-    ints: Int64Array  # registers; the first ones hold constants
-    floats: Float64Array
-    clocked_ints: Int64Array  # (registers, CHUNK)
-    clocked_floats: Float64Array
-    clock_register: int  # of `clocked_ints`
+    instructions: Int64Array  # (instructions, 4)
+    steady: int
+    ints: Int64Array  # (registers, CHUNK); some hold constants from the beginning
+    floats: Float64Array  # (registers, CHUNK)
+    clock_register: int  # of ``ints``
     kept_ints: int
     kept_floats: int
     columns: frozenset[int]  # that it reads
@@ -172,44 +170,33 @@ def program_of(score: Score) -> Program:
         NotPlainError: it is more than arithmetic on columns, and has to be asked in Python.
     """
     result = _followed(score)
-    clocked: dict[Symbol, bool] = {}
     order = list(_innermost_first(result))
+    clocked: dict[Symbol, bool] = {}
     for symbol in order:
-        inner = [one for one in symbol.arguments if isinstance(one, Symbol)]
-        clocked[symbol] = symbol.operation == CLOCK or any(clocked[one] for one in inner)
-    steady, later = _Writer(), _Writer()
-    clock_register = later.ints.new()
-    kept_ints = kept_floats = 0
+        clocked[symbol] = symbol.operation == CLOCK or any(clocked[one] for one in _inner(symbol))
+    ints, floats = _Registers(), _Registers()
+    steady, later = _Writer(ints, floats), _Writer(ints, floats)
+    clock_register = ints.new()
+    kept = _Kept()
     for symbol in order:
-        if not clocked[symbol]:
-            steady.operation(symbol)
-        elif symbol.operation == CLOCK:
+        if symbol.operation == CLOCK:
             later.place[symbol] = clock_register
+        elif not clocked[symbol]:
+            steady.operation(symbol)
         else:
-            for one in _needed(symbol, later):
-                if one.operation == LOAD_INT:
-                    later.load(LOAD_INT, one, one.arguments[0])
-                elif one.is_int:
-                    steady.write(KEEP_INT, KEPT + kept_ints, steady.place[one])
-                    later.load(LOAD_INT, one, KEPT + kept_ints)
-                    kept_ints += 1
-                else:
-                    steady.write(KEEP_FLOAT, kept_floats, steady.place[one])
-                    later.load(LOAD_FLOAT, one, kept_floats)
-                    kept_floats += 1
+            for one in _inner(symbol):
+                if one not in later.place:
+                    kept.bring_over(one, steady, later)
             later.operation(symbol)
-    last = later if clocked[result] else steady
-    last.key(result)
+    (later if clocked[result] else steady).key(result)
     return Program(
-        steady=steady.instructions(),
-        clocked=later.instructions() if clocked[result] else np.empty((0, 4), dtype=np.int64),
-        ints=np.array(steady.ints.values or [0], dtype=np.int64),
-        floats=np.array(steady.floats.values or [0.0], dtype=np.float64),
-        clocked_ints=np.repeat(np.array(later.ints.values, dtype=np.int64)[:, None], CHUNK, axis=1),
-        clocked_floats=np.repeat(np.array(later.floats.values or [0.0], dtype=np.float64)[:, None], CHUNK, axis=1),
+        instructions=np.array(steady.rows + later.rows, dtype=np.int64),
+        steady=len(steady.rows),
+        ints=np.repeat(np.array(ints.values, dtype=np.int64)[:, None], CHUNK, axis=1),
+        floats=np.repeat(np.array(floats.values, dtype=np.float64)[:, None], CHUNK, axis=1),
         clock_register=clock_register,
-        kept_ints=kept_ints,
-        kept_floats=kept_floats,
+        kept_ints=kept.ints,
+        kept_floats=kept.floats,
         columns=frozenset(symbol.arguments[0] for symbol in order if symbol.operation == LOAD_INT),
     )
 
@@ -238,6 +225,10 @@ def _followed(score: Score) -> Symbol:
     return result
 
 
+def _inner(symbol: Symbol) -> list[Symbol]:
+    return [one for one in symbol.arguments if isinstance(one, Symbol)]
+
+
 def _innermost_first(result: Symbol) -> Iterator[Symbol]:
     """Yield every symbol after its arguments, each once."""
     seen: set[Symbol] = set()
@@ -249,13 +240,7 @@ def _innermost_first(result: Symbol) -> Iterator[Symbol]:
         elif symbol not in seen:
             seen.add(symbol)
             stack.append((symbol, True))
-            stack += [(one, False) for one in symbol.arguments if isinstance(one, Symbol)]
-
-
-def _needed(symbol: Symbol, later: _Writer) -> list[Symbol]:
-    """Return the arguments of a clocked operation that have to be brought over, each once."""
-    inner = [one for one in symbol.arguments if isinstance(one, Symbol)]
-    return [one for one in dict.fromkeys(inner) if one not in later.place]
+            stack += [(one, False) for one in _inner(symbol)]
 
 
 @dataclass
@@ -280,26 +265,17 @@ class _Registers:
 class _Writer:
     """Writes instructions and remembers in which register each symbol's value is."""
 
-    ints: _Registers = field(default_factory=_Registers)
-    floats: _Registers = field(default_factory=_Registers)
+    ints: _Registers
+    floats: _Registers
     place: dict[Symbol, int] = field(default_factory=dict)
-    _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
-
-    def instructions(self) -> Int64Array:
-        return np.array(self._rows, dtype=np.int64).reshape(-1, 4)
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def write(self, operation: int, target: int, first: int, second: int = 0) -> None:
-        self._rows.append((operation, target, first, second))
+        self.rows.append((operation, target, first, second))
 
     def load(self, operation: int, symbol: Symbol, row: int) -> None:
         self.place[symbol] = (self.ints if symbol.is_int else self.floats).new()
         self.write(operation, self.place[symbol], row)
-
-    def key(self, symbol: Symbol) -> None:
-        if symbol.is_int:
-            self.write(KEY_OF_INT, 0, self.place[symbol])
-        else:
-            self.write(KEY_OF_FLOAT, self.floats.new(), self.place[symbol])
 
     def operation(self, symbol: Symbol) -> None:
         if symbol.operation == LOAD_INT:
@@ -309,10 +285,37 @@ class _Writer:
         self.place[symbol] = (self.ints if symbol.is_int else self.floats).new()
         self.write(symbol.operation, self.place[symbol], first, *more)
 
+    def key(self, symbol: Symbol) -> None:
+        if symbol.is_int:
+            self.write(KEY_OF_INT, 0, self.place[symbol])
+        else:
+            self.write(KEY_OF_FLOAT, self.floats.new(), self.place[symbol])
+
     def _register(self, argument: Symbol | int | float) -> int:
         if isinstance(argument, Symbol):
             return self.place[argument]
         return self.ints.constant(argument) if isinstance(argument, int) else self.floats.constant(argument)
+
+
+@dataclass
+class _Kept:
+    """Counts what is kept of a request between hooks."""
+
+    ints: int = 0
+    floats: int = 0
+
+    def bring_over(self, symbol: Symbol, steady: _Writer, later: _Writer) -> None:
+        """Let the steady part keep a value and the clocked part load it; a column needs no keeping."""
+        if symbol.operation == LOAD_INT:
+            later.load(LOAD_INT, symbol, symbol.arguments[0])
+        elif symbol.is_int:
+            steady.write(KEEP_INT, KEPT + self.ints, steady.place[symbol])
+            later.load(LOAD_INT, symbol, KEPT + self.ints)
+            self.ints += 1
+        else:
+            steady.write(KEEP_FLOAT, self.floats, steady.place[symbol])
+            later.load(LOAD_FLOAT, symbol, self.floats)
+            self.floats += 1
 
 
 @inner
@@ -326,58 +329,65 @@ def key_of_float(value: float) -> int:
 
 @inner
 def run_steady(
-    program: Int64Array, ints: Int64Array, floats: Float64Array, columns: Int64Array, reals: Float64Array, place: int
+    program: Int64Array,
+    steady: int,
+    ints: Int64Array,
+    floats: Float64Array,
+    columns: Int64Array,
+    reals: Float64Array,
+    place: int,
 ) -> None:
-    """Run the part of a score that the clock does not change, for the request at ``place`` in the queue."""
-    for row in range(len(program)):
+    """Run the first ``steady`` instructions, for the request at ``place`` in the queue."""
+    for row in range(steady):
         operation, target, first, second = program[row, 0], program[row, 1], program[row, 2], program[row, 3]
         if operation == LOAD_INT:
-            ints[target] = columns[first, place]
+            ints[target, 0] = columns[first, place]
         elif operation == KEEP_INT:
-            columns[target, place] = ints[first]
+            columns[target, place] = ints[first, 0]
         elif operation == KEEP_FLOAT:
-            reals[target, place] = floats[first]
+            reals[target, place] = floats[first, 0]
         elif operation == TO_FLOAT:
-            floats[target] = float(ints[first])
+            floats[target, 0] = float(ints[first, 0])
         elif operation == ADD_INT:
-            ints[target] = ints[first] + ints[second]
+            ints[target, 0] = ints[first, 0] + ints[second, 0]
         elif operation == SUBTRACT_INT:
-            ints[target] = ints[first] - ints[second]
+            ints[target, 0] = ints[first, 0] - ints[second, 0]
         elif operation == MULTIPLY_INT:
-            ints[target] = ints[first] * ints[second]
+            ints[target, 0] = ints[first, 0] * ints[second, 0]
         elif operation == MAXIMUM_INT:
-            ints[target] = max(ints[first], ints[second])
+            ints[target, 0] = max(ints[first, 0], ints[second, 0])
         elif operation == MINIMUM_INT:
-            ints[target] = min(ints[first], ints[second])
+            ints[target, 0] = min(ints[first, 0], ints[second, 0])
         elif operation == NEGATIVE_INT:
-            ints[target] = -ints[first]
+            ints[target, 0] = -ints[first, 0]
         elif operation == ABSOLUTE_INT:
-            ints[target] = abs(ints[first])
+            ints[target, 0] = abs(ints[first, 0])
         elif operation == ADD_FLOAT:
-            floats[target] = floats[first] + floats[second]
+            floats[target, 0] = floats[first, 0] + floats[second, 0]
         elif operation == SUBTRACT_FLOAT:
-            floats[target] = floats[first] - floats[second]
+            floats[target, 0] = floats[first, 0] - floats[second, 0]
         elif operation == MULTIPLY_FLOAT:
-            floats[target] = floats[first] * floats[second]
+            floats[target, 0] = floats[first, 0] * floats[second, 0]
         elif operation == DIVIDE_FLOAT:
-            floats[target] = floats[first] / floats[second]
+            floats[target, 0] = floats[first, 0] / floats[second, 0]
         elif operation == MAXIMUM_FLOAT:
-            floats[target] = np.maximum(floats[first], floats[second])
+            floats[target, 0] = np.maximum(floats[first, 0], floats[second, 0])
         elif operation == MINIMUM_FLOAT:
-            floats[target] = np.minimum(floats[first], floats[second])
+            floats[target, 0] = np.minimum(floats[first, 0], floats[second, 0])
         elif operation == NEGATIVE_FLOAT:
-            floats[target] = -floats[first]
+            floats[target, 0] = -floats[first, 0]
         elif operation == ABSOLUTE_FLOAT:
-            floats[target] = abs(floats[first])
+            floats[target, 0] = abs(floats[first, 0])
         elif operation == KEY_OF_INT:
-            columns[KEY, place] = max(ints[first], NOT_A_NUMBER)
+            columns[KEY, place] = max(ints[first, 0], NOT_A_NUMBER)
         elif operation == KEY_OF_FLOAT:
-            columns[KEY, place] = key_of_float(floats[first])
+            columns[KEY, place] = key_of_float(floats[first, 0])
 
 
 @inner
 def run_clocked(
     program: Int64Array,
+    steady: int,
     ints: Int64Array,
     floats: Float64Array,
     columns: Int64Array,
@@ -385,9 +395,9 @@ def run_clocked(
     begin: int,
     end: int,
 ) -> None:
-    """Run the part of a score that the clock changes, for the places ``begin`` to ``end``, at most `CHUNK` of them."""
+    """Run the other instructions, for the places ``begin`` to ``end``, at most `CHUNK` of them."""
     count = end - begin
-    for row in range(len(program)):
+    for row in range(steady, len(program)):
         operation, target, first, second = program[row, 0], program[row, 1], program[row, 2], program[row, 3]
         if operation == LOAD_INT:
             for i in range(count):

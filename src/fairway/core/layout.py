@@ -42,9 +42,9 @@ SEGMENT_FIELDS = 16
 ) = range(8)
 REQUEST_FIELDS = 8
 
-# A row of `outcome`, over the requests.
-START_NS, FIRST_TOKEN_NS, HIT, REFUSED = range(4)
-OUTCOME_FIELDS = 4
+# A row of `facts`, over the requests: what is given, then what becomes of them.
+ARRIVAL_NS, PREFILL_NS, HEAD_ID, START_NS, FIRST_TOKEN_NS, HIT, REFUSED = range(7)
+FACTS = 7
 
 # Places in `state`.
 (
@@ -97,9 +97,10 @@ MEASURES = 2
     BY_SCORE,  # whether the best request is the one with the highest score, else the oldest
     CLOCKED,  # whether scores change with the clock
     RECORDS,
+    STEADY,  # instructions of the score that the clock does not change
     CLOCK_REGISTER,
-) = range(17)
-SETTINGS_FIELDS = 17
+) = range(18)
+SETTINGS_FIELDS = 18
 
 ONE_ORDER, EVERY_K, TWO_LANES = range(3)  # values of RULE
 

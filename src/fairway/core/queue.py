@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fairway.core import layout as at
 from fairway.core.blocks import Int32Array, Int64Array
-from fairway.core.compiling import inner
+from fairway.core.compiling import inlined, inner
 from fairway.core.formula import (
     ARRIVAL_NS,
     CHUNK,
@@ -36,12 +36,11 @@ from fairway.core.step_time import StepTimes, prefill_ns
 from fairway.core.trie import ROOT
 
 Float64Array = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 GROUP = 64  # places whose highest key is kept
 
 
-@inner
+@inlined
 def _is_full(segments: Int32Array, segment: int) -> bool:
     return segments[segment, at.RESIDENT] == segments[segment, at.BLOCKS]
 
@@ -93,47 +92,41 @@ def _front(
 ) -> int:
     """Return the first segment of a request's way, from ``level`` on, that is not wholly resident, or its stop."""
     begin, levels = requests[request, at.PATH], requests[request, at.SEGMENTS]
-    while level < levels and _is_full(segments, path[begin + level]):
+    while level < levels and _is_full(segments, np.int64(path[begin + level])):
         level += 1
     if level < levels:
-        return path[begin + level]
-    return settings[at.FIRST_STOP] + (path[begin + levels - 1] if levels else ROOT)
+        return np.int64(path[begin + level])
+    return settings[at.FIRST_STOP] + (np.int64(path[begin + levels - 1]) if levels else ROOT)
 
 
 # columns and keys
 
 
 class Queue(NamedTuple):
-    """The waiting queue's arrays; a place is a column of them."""
+    """The waiting queue's arrays; a place is a column of the first two."""
 
     columns: Int64Array  # (rows, places) what policies see, the key, and what scores keep; rows are named in `formula`
     reals: Float64Array  # (rows, places) what scores keep as floating-point numbers
-    highest: Int64Array  # (groups,) each group's highest key
-    stale: BoolArray  # (groups,) whether it has to be found anew
-
-
-class Scoring(NamedTuple):
-    """A score's program and its registers, see `formula.Program`; empty where nothing is scored."""
-
-    steady: Int64Array
+    groups: Int64Array  # (2, groups) each group's highest key, and whether it has to be found anew
+    program: Int64Array  # how requests are scored, see `formula.Program`; empty where they are not
     ints: Int64Array
     floats: Float64Array
-    clocked: Int64Array
-    clocked_ints: Int64Array
-    clocked_floats: Float64Array
 
 
-@inner
-def _rekey(queue: Queue, scoring: Scoring, place: int) -> None:
+HIGHEST, STALE = range(2)  # rows of `Queue.groups`
+
+
+@inlined
+def _rekey(settings: Int64Array, queue: Queue, place: int) -> None:
     """Find the key of the request at ``place`` anew, as far as the clock does not change it."""
-    run_steady(scoring.steady, scoring.ints, scoring.floats, queue.columns, queue.reals, place)
-    queue.stale[place // GROUP] = True
+    if len(queue.program):
+        steady = settings[at.STEADY]
+        run_steady(queue.program, steady, queue.ints, queue.floats, queue.columns, queue.reals, place)
+        queue.groups[STALE, place // GROUP] = 1
 
 
-@inner
-def _set_hit(
-    settings: Int64Array, queue: Queue, scoring: Scoring, times: StepTimes, place: int, hit_blocks: int
-) -> None:
+@inlined
+def _set_hit(settings: Int64Array, queue: Queue, times: StepTimes, place: int, hit_blocks: int) -> None:
     """Note a request's hit; where it moved, find anew what depends on it."""
     columns, hit_tokens = queue.columns, hit_blocks * settings[at.BLOCK_TOKENS]
     if columns[HIT_TOKENS, place] == hit_tokens:
@@ -141,8 +134,7 @@ def _set_hit(
     columns[HIT_TOKENS, place] = hit_tokens
     if settings[at.TRACKS_REMAINING]:
         columns[REMAINING_NS, place] = prefill_ns(times, columns[N_TOKENS, place], hit_tokens)
-    if len(scoring.steady):
-        _rekey(queue, scoring, place)
+    _rekey(settings, queue, place)
 
 
 @inner
@@ -152,13 +144,10 @@ def arrive(
     path: Int32Array,
     state: Int64Array,
     settings: Int64Array,
+    facts: Int64Array,
     queue: Queue,
-    scoring: Scoring,
     times: StepTimes,
     request: int,
-    arrival_ns: int,
-    prefill_time_ns: int,
-    head_id: int,
 ) -> None:
     """Put a request at the queue's end. Hits of the others must be up to date."""
     if state[at.WAITING] == 0:
@@ -167,23 +156,22 @@ def arrive(
     state[at.END_PLACE] += 1
     state[at.WAITING] += 1
     requests[request, at.PLACE] = place
-    columns[ARRIVAL_NS, place] = arrival_ns
+    columns[ARRIVAL_NS, place] = facts[at.ARRIVAL_NS, request]
     columns[N_TOKENS, place] = requests[request, at.TOKENS]
     columns[HIT_TOKENS, place] = 0
-    columns[PREFILL_NS, place] = prefill_time_ns
-    columns[REMAINING_NS, place] = prefill_time_ns
-    columns[HEAD_ID, place] = head_id
+    columns[PREFILL_NS, place] = facts[at.PREFILL_NS, request]
+    columns[REMAINING_NS, place] = facts[at.PREFILL_NS, request]
+    columns[HEAD_ID, place] = facts[at.HEAD_ID, request]
     columns[REQUEST_ID, place] = request
     if settings[at.TRACKS_HITS]:
-        front = _front(segments, requests, path, settings, request, 0)
+        front = _front(segments, requests, path, settings, request, np.int64(0))
         _hang(segments, requests, request, front)
         hit_blocks = segments[front, at.START] + segments[front, at.RESIDENT]
-        _set_hit(settings, queue, scoring, times, place, hit_blocks)
-    if len(scoring.steady):
-        _rekey(queue, scoring, place)
+        _set_hit(settings, queue, times, place, hit_blocks)
+    _rekey(settings, queue, place)
 
 
-@inner
+@inlined
 def leave(
     segments: Int32Array, requests: Int32Array, state: Int64Array, settings: Int64Array, queue: Queue, request: int
 ) -> None:
@@ -191,16 +179,17 @@ def leave(
     place = requests[request, at.PLACE]
     queue.columns[REQUEST_ID, place] = at.NONE
     queue.columns[KEY, place] = GONE
-    queue.stale[place // GROUP] = True
+    queue.groups[STALE, place // GROUP] = 1
     state[at.WAITING] -= 1
     if settings[at.TRACKS_HITS]:
         _unhang(segments, requests, request)
 
 
 @inner
-def draw_together(requests: Int32Array, state: Int64Array, queue: Queue) -> None:
+def draw_together(
+    requests: Int32Array, state: Int64Array, columns: Int64Array, reals: Float64Array, groups: Int64Array
+) -> None:
     """Close the gaps."""
-    columns, reals = queue.columns, queue.reals
     to = 0
     for place in range(state[at.OLDEST_PLACE], state[at.END_PLACE]):
         request = columns[REQUEST_ID, place]
@@ -214,63 +203,63 @@ def draw_together(requests: Int32Array, state: Int64Array, queue: Queue) -> None
                 reals[row, to] = reals[row, place]
         to += 1
     state[at.OLDEST_PLACE], state[at.END_PLACE] = 0, to
-    queue.stale[: to // GROUP + 1] = True
+    for group in range(to // GROUP + 1):
+        groups[STALE, group] = 1
 
 
-@inner
-def draw_together_if_gappy(requests: Int32Array, state: Int64Array, queue: Queue) -> None:
+@inlined
+def draw_together_if_gappy(
+    requests: Int32Array, state: Int64Array, columns: Int64Array, reals: Float64Array, groups: Int64Array
+) -> None:
     """Close the gaps where they are many: a pass over the queue should meet few."""
     gaps = state[at.END_PLACE] - state[at.OLDEST_PLACE] - state[at.WAITING]
     if gaps > GROUP + state[at.WAITING] // 8:
-        draw_together(requests, state, queue)
+        draw_together(requests, state, columns, reals, groups)
 
 
-@inner
+@inlined
 def oldest_place(state: Int64Array, queue: Queue) -> int:
     """Return the place of the request that has waited longest."""
-    place = state[at.OLDEST_PLACE]
-    while queue.columns[REQUEST_ID, place] == at.NONE:
-        place += 1
-    state[at.OLDEST_PLACE] = place
-    return place
+    while queue.columns[REQUEST_ID, state[at.OLDEST_PLACE]] == at.NONE:
+        state[at.OLDEST_PLACE] += 1
+    return state[at.OLDEST_PLACE]
 
 
 @inner
-def score_all(state: Int64Array, settings: Int64Array, queue: Queue, scoring: Scoring) -> None:
+def score_all(state: Int64Array, settings: Int64Array, queue: Queue) -> None:
     """Find all keys anew at this instant."""
-    columns = queue.columns
-    scoring.clocked_ints[settings[at.CLOCK_REGISTER], :] = state[at.NOW_NS]
+    columns, groups, steady = queue.columns, queue.groups, settings[at.STEADY]
+    clock = queue.ints[settings[at.CLOCK_REGISTER]]
+    for index in range(CHUNK):
+        clock[index] = state[at.NOW_NS]
     end = state[at.END_PLACE]
     for begin in range(state[at.OLDEST_PLACE] // GROUP * GROUP, end, CHUNK):
         upto = min(begin + CHUNK, end)
-        run_clocked(scoring.clocked, scoring.clocked_ints, scoring.clocked_floats, columns, queue.reals, begin, upto)
+        run_clocked(queue.program, steady, queue.ints, queue.floats, columns, queue.reals, begin, upto)
         for first in range(begin, upto, GROUP):
             highest = GONE
             for place in range(first, min(first + GROUP, upto)):
                 key = columns[KEY, place] if columns[REQUEST_ID, place] >= 0 else GONE
                 columns[KEY, place] = key
                 highest = max(highest, key)
-            queue.highest[first // GROUP] = highest
-            queue.stale[first // GROUP] = False
+            groups[HIGHEST, first // GROUP], groups[STALE, first // GROUP] = highest, 0
 
 
 @inner
-def best_place(state: Int64Array, queue: Queue) -> int:
+def best_place(state: Int64Array, columns: Int64Array, groups: Int64Array) -> int:
     """Return the place of the highest key, of equal ones the oldest."""
-    keys, highest, stale = queue.columns[KEY], queue.highest, queue.stale
     end = state[at.END_PLACE]
     best, best_group = GONE, at.NONE
     for group in range(state[at.OLDEST_PLACE] // GROUP, (end + GROUP - 1) // GROUP):
-        if stale[group]:
+        if groups[STALE, group]:
             found = GONE
             for place in range(group * GROUP, min(group * GROUP + GROUP, end)):
-                found = max(found, keys[place])
-            highest[group] = found
-            stale[group] = False
-        if highest[group] > best:
-            best, best_group = highest[group], group
+                found = max(found, columns[KEY, place])
+            groups[HIGHEST, group], groups[STALE, group] = found, 0
+        if groups[HIGHEST, group] > best:
+            best, best_group = groups[HIGHEST, group], group
     place = best_group * GROUP
-    while keys[place] != best:
+    while columns[KEY, place] != best:
         place += 1
     return place
 
@@ -287,21 +276,20 @@ def bring_hits_up_to_date(
     state: Int64Array,
     settings: Int64Array,
     queue: Queue,
-    scoring: Scoring,
     times: StepTimes,
 ) -> None:
     """Apply what has become of the cache since the last time to the hits of those who wait."""
     for index in range(state[at.CHANGES]):
-        segment = changed[index]
+        segment = np.int64(changed[index])
         segments[segment, at.CHANGED] = 0
         before, now = segments[segment, at.SEEN], segments[segment, at.RESIDENT]
         if before == now:
             continue
         segments[segment, at.SEEN] = now
         if before == segments[segment, at.BLOCKS]:
-            _draw_back(segments, requests, settings, queue, scoring, times, segment)
+            _draw_back(segments, requests, settings, queue, times, segment)
         else:
-            _move_on(segments, requests, path, settings, queue, scoring, times, segment)
+            _move_on(segments, requests, path, settings, queue, times, segment)
     state[at.CHANGES] = 0
 
 
@@ -312,22 +300,21 @@ def _move_on(
     path: Int32Array,
     settings: Int64Array,
     queue: Queue,
-    scoring: Scoring,
     times: StepTimes,
     segment: int,
 ) -> None:
     """Give those who wait at ``segment`` the hit that it now allows, and hang them further on if it is full."""
     is_full = _is_full(segments, segment)
-    request = segments[segment, at.WAITERS]
+    request = np.int64(segments[segment, at.WAITERS])
     while request != at.NONE:
-        behind = requests[request, at.NEXT]
-        front = segment
+        behind = np.int64(requests[request, at.NEXT])
+        front = np.int64(segment)
         if is_full:
-            front = _front(segments, requests, path, settings, request, segments[segment, at.LEVEL] + 1)
+            front = _front(segments, requests, path, settings, request, np.int64(segments[segment, at.LEVEL] + 1))
             _unhang(segments, requests, request)
             _hang(segments, requests, request, front)
         hit_blocks = segments[front, at.START] + segments[front, at.RESIDENT]
-        _set_hit(settings, queue, scoring, times, requests[request, at.PLACE], hit_blocks)
+        _set_hit(settings, queue, times, np.int64(requests[request, at.PLACE]), hit_blocks)
         request = behind
 
 
@@ -337,7 +324,6 @@ def _draw_back(
     requests: Int32Array,
     settings: Int64Array,
     queue: Queue,
-    scoring: Scoring,
     times: StepTimes,
     segment: int,
 ) -> None:
@@ -346,18 +332,18 @@ def _draw_back(
     Nothing behind it is resident: a content goes only after what was cached behind it. So whoever waits behind it waits
     right behind it, or their hits are drawn back further by the segment where they wait.
     """
-    front, parent = segment, segments[segment, at.PARENT]
+    front, parent = segment, np.int64(segments[segment, at.PARENT])
     while not _is_full(segments, parent):
-        front, parent = parent, segments[parent, at.PARENT]
+        front, parent = parent, np.int64(segments[parent, at.PARENT])
     hit_blocks = segments[front, at.START] + segments[front, at.RESIDENT]
     child = segments[segment, at.CHILDREN]
     while child != at.NONE:
         younger = segments[child, at.YOUNGER]
-        request = segments[child, at.WAITERS]
+        request = np.int64(segments[child, at.WAITERS])
         while request != at.NONE:
-            behind = requests[request, at.NEXT]
+            behind = np.int64(requests[request, at.NEXT])
             _unhang(segments, requests, request)
             _hang(segments, requests, request, front)
-            _set_hit(settings, queue, scoring, times, requests[request, at.PLACE], hit_blocks)
+            _set_hit(settings, queue, times, np.int64(requests[request, at.PLACE]), hit_blocks)
             request = behind
         child = younger

@@ -12,7 +12,7 @@ from fairway.core import layout as at
 from fairway.core.arrays import Tracked, make_core
 from fairway.core.asked import Asked
 from fairway.core.blocks import Int64Array
-from fairway.core.clock import FINISHED, Core, advance
+from fairway.core.clock import Core, advance
 from fairway.core.plan import Plan, plan_of
 from fairway.core.prepared import Prepared
 from fairway.engine import Limits
@@ -77,10 +77,10 @@ def _run_rule(core: Core, policy: RulePolicy, progress: Progress | None) -> Int6
     state = core.state
     state[at.ADMISSIONS] = policy.admissions
     parts = []
-    finished = False
-    while not finished:
-        finished = advance(core, STEPS_AT_ONCE) == FINISHED
-        parts.append(core.hooks.rows[: state[at.HOOKS]].copy())
+    is_left = True
+    while is_left:
+        is_left = advance(core, STEPS_AT_ONCE)
+        parts.append(core.hook_rows[: state[at.HOOKS]].copy())
         state[at.HOOKS] = 0
         if progress is not None:
             progress(int(state[at.ARRIVED]), len(core.requests))
@@ -89,12 +89,12 @@ def _run_rule(core: Core, policy: RulePolicy, progress: Progress | None) -> Int6
 
 
 def _result(core: Core, hooks: Hooks | None) -> Result:
-    outcome, state = core.outcome, core.state
+    facts, state = core.facts, core.state
     return Result(
-        start_ns=outcome[at.START_NS],
-        first_token_ns=outcome[at.FIRST_TOKEN_NS],
-        hit_tokens=outcome[at.HIT],
-        refused=outcome[at.REFUSED] != 0,
+        start_ns=facts[at.START_NS],
+        first_token_ns=facts[at.FIRST_TOKEN_NS],
+        hit_tokens=facts[at.HIT],
+        refused=facts[at.REFUSED] != 0,
         steps=int(state[at.STEPS]),
         busy_ns=int(state[at.BUSY_NS]),
         end_ns=int(state[at.NOW_NS]),

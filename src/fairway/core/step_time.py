@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fairway.core.compiling import compiled, inner
+from fairway.core.compiling import compiled, inlined, inner
 from fairway.profile import Profile
 from fairway.profile.step_time import NS_PER_MS, between, long_context_ms
 
 Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
 
+MS, EXTRAPOLATES = range(2)  # rows of `StepTimes.linear`
 # Places in `StepTimes.attention`.
 (
     FLOOR_MS,
@@ -37,8 +38,7 @@ _between = inner(between)
 class StepTimes(NamedTuple):
     """A profile for steps of up to a budget of tokens, as compiled functions take it."""
 
-    linear_ms: Float64Array  # (budget + 1,) of a step's new tokens
-    linear_extrapolates: npt.NDArray[np.bool_]  # (budget + 1,)
+    linear: Float64Array  # (2, budget + 1) the linear part of a step's new tokens, and 1 where it is extrapolated
     attention: Float64Array  # (8,) the fit's constants and the efficiency
     table_new: Int64Array  # (rows,) the measured grid, empty where there is none
     table_prefix: Int64Array  # (columns,)
@@ -57,8 +57,7 @@ def step_times(profile: Profile, budget_tokens: int) -> StepTimes:
     short_part = (fit.floor_ms, fit.constant_ms, fit.per_context_token_ms)
     tokens = range(budget_tokens + 1)
     return StepTimes(
-        linear_ms=np.array([profile.linear.ms(new) for new in tokens]),
-        linear_extrapolates=np.array([profile.linear.extrapolates(new) for new in tokens]),
+        linear=np.array([[part(new) for new in tokens] for part in (profile.linear.ms, profile.linear.extrapolates)]),
         attention=np.array([*short_part, *long_part, profile.efficiency]),
         table_new=np.array(table.new_tokens if table else (), dtype=np.int64),
         table_prefix=np.array(table.prefix_tokens if table else (), dtype=np.int64),
@@ -82,7 +81,9 @@ def _fit_ms(fit: Float64Array, new_tokens: int, context_tokens: int) -> float:
 @inner
 def _row_and_share(axis: Int64Array, value: int) -> tuple[int, float]:
     """Return the axis point at or below ``value`` and the share of the way to the next one."""
-    low = np.searchsorted(axis, value, side="right") - 1
+    low = -1
+    while low + 1 < len(axis) and axis[low + 1] <= value:
+        low += 1
     if low >= len(axis) - 1:
         return len(axis) - 1, 0.0
     return low, (value - axis[low]) / (axis[low + 1] - axis[low])
@@ -126,17 +127,17 @@ def attention_extrapolates(times: StepTimes, new_tokens: int, context_tokens: in
     return not (news[0] <= new_tokens <= news[-1] and prefixes[0] <= prefix_tokens <= prefixes[-1])
 
 
-@inner
+@inlined
 def step_ns(times: StepTimes, new_tokens: int, attention_sum_ms: float) -> int:
     """Return `Profile.step_ns` of a step of at least one token, its chunks' attention summed in their order."""
-    ms = (times.linear_ms[new_tokens] + attention_sum_ms) / times.attention[EFFICIENCY] * NS_PER_MS
+    ms = (times.linear[MS, new_tokens] + attention_sum_ms) / times.attention[EFFICIENCY] * NS_PER_MS
     return np.int64(np.rint(ms))
 
 
 @inner
 def prefill_ns(times: StepTimes, n_tokens: int, hit_tokens: int) -> int:
     """Return `Profile.prefill_ns`: ``T(n, h)`` in chunks of the budget that ``times`` was made for."""
-    budget_tokens = len(times.linear_ms) - 1
+    budget_tokens = times.linear.shape[1] - 1
     total_ns, context_tokens = 0, hit_tokens
     while context_tokens < n_tokens:
         new_tokens = min(budget_tokens, n_tokens - context_tokens)
@@ -150,5 +151,5 @@ def prefill_ns_of_each(times: StepTimes, n_tokens: Int64Array) -> Int64Array:
     """Return ``T(n, 0)`` of each length."""
     times_ns = np.empty(len(n_tokens), np.int64)
     for index in range(len(n_tokens)):
-        times_ns[index] = prefill_ns(times, n_tokens[index], 0)
+        times_ns[index] = prefill_ns(times, n_tokens[index], np.int64(0))
     return times_ns

@@ -129,11 +129,11 @@ def _place(
         mixed ^= mixed >> np.uint64(32)
     place = np.int64(mixed & np.uint64(mask))
     while True:
-        child = table[place]
+        child = np.int64(table[place])
         if child == NONE:
             return place
         if node_parent[child] == parent:
-            owner = node_owner[child]
+            owner = np.int64(node_owner[child])
             same = _common_end(
                 ids, offsets, tokens, owner, request, start, start + 1, block_tokens, blocks_per_id, ids_per_block
             )
@@ -160,26 +160,35 @@ def _build(
         size *= 2
     table = np.full(size, NONE, np.int32)
     parent[ROOT], owner[ROOT], start[ROOT], end[ROOT] = NONE, NONE, 0, 0
-    nodes = 1
+    nodes = np.int64(1)
     terminal = np.empty(requests, np.int32)
     for request in range(requests):
         length, limit = tokens[request] // block_tokens, (tokens[request] - 1) // block_tokens
-        node, depth = ROOT, 0
+        node, depth = np.int64(ROOT), np.int64(0)
         while depth < length:
             place = _place(
                 table, parent, owner, start, ids, offsets, tokens, node, request, depth,
                 block_tokens, blocks_per_id, ids_per_block,
             )  # fmt: skip
-            child = table[place]
+            child = np.int64(table[place])
             if child == NONE:
                 parent[nodes], owner[nodes], start[nodes], end[nodes] = node, request, depth, length
                 table[place] = nodes
                 node, depth = nodes, length
                 nodes += 1
                 break
-            upto = min(end[child], length)
+            upto = np.int64(min(end[child], length))
             same = _common_end(
-                ids, offsets, tokens, owner[child], request, depth, upto, block_tokens, blocks_per_id, ids_per_block
+                ids,
+                offsets,
+                tokens,
+                np.int64(owner[child]),
+                request,
+                depth,
+                upto,
+                block_tokens,
+                blocks_per_id,
+                ids_per_block,
             )
             if same < end[child]:
                 child = _cut(
@@ -190,7 +199,7 @@ def _build(
             node, depth = child, same
         if limit < length and start[node] < limit:
             place = _place(
-                table, parent, owner, start, ids, offsets, tokens, parent[node], request, start[node],
+                table, parent, owner, start, ids, offsets, tokens, np.int64(parent[node]), request, np.int64(start[node]),
                 block_tokens, blocks_per_id, ids_per_block,
             )  # fmt: skip
             _cut(
@@ -231,7 +240,7 @@ def _cut(
     table[place] = upper
     parent[node], start[node] = upper, depth
     below = _place(
-        table, parent, owner, start, ids, offsets, tokens, upper, owner[node], depth,
+        table, parent, owner, start, ids, offsets, tokens, upper, np.int64(owner[node]), depth,
         block_tokens, blocks_per_id, ids_per_block,
     )  # fmt: skip
     table[below] = node
