@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairway.engine import EngineFactory, Limits, Scheduler, refuse_unknown_eviction
+from fairway.engine import EngineFactory, Limits, refuse_unknown_eviction
 from fairway.errors import InputError
 from fairway.files import sha256
 from fairway.policies import make_policy
 from fairway.profile import Profile
 from fairway.progress import Progress
-from fairway.recording import HookRecorder, Labels, concatenated, hook_columns, request_columns, run_columns
+from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
 from fairway.replay import replay
 from fairway.rows import Columns, write_rows
 from fairway.traces import Trace, read_trace
@@ -23,7 +23,10 @@ from fairway.traces.header import is_ours
 from fairway.vllm import load_engine
 
 EVIDENCE_OF_BACKEND = {"sim": "simulated", "vllm-virtual": "simulated"}
-_ENGINE_OF_BACKEND: dict[str, Callable[[], EngineFactory]] = {"sim": lambda: Scheduler, "vllm-virtual": load_engine}
+_ENGINE_OF_BACKEND: dict[str, Callable[[], EngineFactory | None]] = {
+    "sim": lambda: None,  # the replay chooses
+    "vllm-virtual": load_engine,
+}
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,6 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         )
         _refuse_mixed(labels, seen, file)
         seen[labels.seed] = labels
-        hooks = HookRecorder()
         limits = experiment.limits_for(trace, file)
         result = replay(
             trace,
@@ -104,13 +106,14 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
             experiment.profile,
             limits,
             engine=engine,
-            observe_hook=hooks,
+            record_hooks=True,
             progress=partial(_report, progress, index, len(files)),
         )
+        assert result.hooks is not None
         tables.append(
             (
                 request_columns(trace, result, labels),
-                hook_columns(hooks, labels),
+                hook_columns(result.hooks, labels),
                 run_columns(trace, result, labels, limits.cache_blocks),
             )
         )

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from fairway.policies import Policy, QueueView, checked_order
+from fairway.hooks import Hooks
 from fairway.profile import Profile
 from fairway.replay import UNSERVED, Replay
-from fairway.rows import REUSE_KNOWN, REUSE_UNKNOWN, SERVED, UNSERVABLE, order_statistic
+from fairway.rows import REUSE_KNOWN, REUSE_UNKNOWN, SERVED, UNSERVABLE
 from fairway.traces import Trace
 from fairway.traces.description import LeftOut, left_out
-
-FEWEST_TO_CORRELATE = 5  # below that a rank correlation says nothing
-_HOOK_COLUMNS = (
-    *("step", "now_ns", "waiting"),
-    *(f"uncached_{name}" for name in ("min", "p5", "p50", "p95", "max")),
-    *("arrival_correlation", "lpm_correlation"),
-)
 
 
 @dataclass(frozen=True)
@@ -65,58 +58,6 @@ class Labels:
         )
 
 
-class HookRecorder:
-    """Observes every hook with requests waiting: how long the queue is, how its work spreads, how it is ordered."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[Any, ...]] = []
-
-    def __call__(self, step: int, view: QueueView, policy: Policy) -> None:
-        """Record one hook."""
-        uncached = np.sort(view.uncached_tokens)
-        spread = [order_statistic(uncached, percent) for percent in (5, 50, 95)]
-        self._rows.append(
-            (
-                step,
-                view.now_ns,
-                len(view),
-                int(uncached[0]),
-                *spread,
-                int(uncached[-1]),
-                *_correlations(view, policy),
-            )
-        )
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return what was recorded, by column."""
-        return {name: [row[index] for row in self._rows] for index, name in enumerate(_HOOK_COLUMNS)}
-
-
-def _correlations(view: QueueView, policy: Policy) -> tuple[float | None, float | None]:
-    """Return Spearman's correlation of the policy's positions with those by arrival and by longest hit."""
-    if len(view) < FEWEST_TO_CORRELATE:
-        return None, None
-    order = np.fromiter(checked_order(policy, view), dtype=np.int64)
-    if len(order) < len(view):  # a policy may leave requests out; then its positions are no ranking of the queue
-        return None, None
-    by_hit = np.argsort(-view.hit_tokens, kind="stable")
-    rank = _ranks(order)
-    return _spearman(rank, np.arange(len(view))), _spearman(rank, _ranks(by_hit))
-
-
-def _ranks(order: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
-    return ranks
-
-
-def _spearman(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> float:
-    """Return the correlation of two rankings without ties, from whole numbers: the same on every machine."""
-    count = len(first)
-    squares = int(((first - second) ** 2).sum())
-    return 1 - 6 * squares / (count * (count * count - 1))
-
-
 def request_columns(trace: Trace, result: Replay, labels: Labels) -> dict[str, Any]:
     """Return one row a request."""
     unserved = result.first_token_ns == UNSERVED
@@ -141,10 +82,10 @@ def request_columns(trace: Trace, result: Replay, labels: Labels) -> dict[str, A
     }
 
 
-def hook_columns(hooks: HookRecorder, labels: Labels) -> dict[str, Any]:
+def hook_columns(hooks: Hooks, labels: Labels) -> dict[str, Any]:
     """Return one row a hook."""
-    columns = hooks.columns()
-    count = len(columns["step"])
+    count = len(hooks.step)
+    columns = {field.name: getattr(hooks, field.name) for field in fields(hooks)}
     return {**_result_key(labels, count), "seed": [labels.seed] * count, **columns}
 
 

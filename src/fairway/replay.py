@@ -1,27 +1,29 @@
-"""A trace through one engine in virtual time: the clock, and the one door to a replay."""
+"""A trace in virtual time, and the one door to a replay: the compiled core, or an engine under a clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from fairway.core import Prepared, not_covered, run
 from fairway.engine import (
     Engine,
     EngineFactory,
-    HookObserver,
     Limits,
     PrefillTime,
     Request,
     Scheduler,
     Step,
     UnservableError,
+    refuse_stall,
+    refuse_unservable,
 )
-from fairway.errors import InputError
+from fairway.hooks import HookRecorder, Hooks
 from fairway.policies import Policy
 from fairway.profile import Profile
 from fairway.traces import Trace, chains, head_ids
@@ -34,18 +36,41 @@ UNSERVED = -1  # in the time columns of a request that was refused
 
 @dataclass(frozen=True, eq=False)
 class Prompts:
-    """What replays of the same prompts share whatever their arrivals: block chains, heads and ``T(n, 0)``."""
+    """What replays of the same prompts share whatever their arrivals, each made when it is first asked for.
 
-    chains: list[list[int]]
-    head_ids: Int64Array
-    prefill_ns: list[int]
+    The core takes ``prepared``, an engine that works on blocks takes the chains and the times.
+    """
+
+    trace: Trace
+    profile: Profile
+    limits: Limits  # of which the size of the cache does not count
 
     @classmethod
     def of(cls, trace: Trace, profile: Profile, limits: Limits) -> Self:
-        """Prepare a trace's prompts for a device and a block size. Cost: the number of blocks."""
-        lengths = trace.prompt_tokens.tolist()
-        prefill_ns = {n: profile.prefill_ns(n, 0, limits.budget_tokens) for n in sorted(set(lengths))}
-        return cls(chains(trace, limits.block_tokens), head_ids(trace), [prefill_ns[n] for n in lengths])
+        """Take a trace's prompts for a device, a block size and a budget."""
+        return cls(trace, profile, limits)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The prompts as a trie, and ``T(n, 0)``. Cost: one comparison for each id of the trace."""
+        return Prepared.of(self.trace, self.profile, self.limits)
+
+    @cached_property
+    def chains(self) -> list[list[int]]:
+        """Block chains. Cost: the number of blocks, in Python."""
+        return chains(self.trace, self.limits.block_tokens)
+
+    @cached_property
+    def head_ids(self) -> Int64Array:
+        """An id of each prompt's first 32 tokens."""
+        return head_ids(self.trace)
+
+    @cached_property
+    def prefill_ns(self) -> list[int]:
+        """``T(n, 0)`` of each prompt."""
+        lengths = self.trace.prompt_tokens.tolist()
+        known = {n: self.profile.prefill_ns(n, 0, self.limits.budget_tokens) for n in sorted(set(lengths))}
+        return [known[n] for n in lengths]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +90,7 @@ class Replay:
     evicted_blocks: int
     computed_tokens: int
     extrapolated_tokens: int
+    hooks: Hooks | None  # None unless they were to be recorded
 
 
 def replay(
@@ -73,21 +99,79 @@ def replay(
     profile: Profile,
     limits: Limits,
     *,
-    engine: EngineFactory = Scheduler,
+    engine: EngineFactory | None = None,
     prompts: Prompts | None = None,
-    observe_hook: HookObserver | None = None,
+    record_hooks: bool = False,
     progress: Progress | None = None,
 ) -> Replay:
-    """Run ``trace`` under ``policy`` on an engine, by default the readable one.
+    """Run ``trace`` under ``policy``: through the core where it covers this, else through the readable engine.
 
-    A request that arrives at the instant at which a step ends takes part in the next step's order. A request that can
-    never fit is refused on arrival and counted; the run goes on. Raises `InputError` if the policy leaves requests
-    waiting for ever.
+    An ``engine`` that is given runs it instead. A request that arrives at the instant at which a step ends takes part in
+    the next step's order. A request that can never fit is refused on arrival and counted; the run goes on. Raises
+    `InputError` if the policy leaves requests waiting for ever.
     """
-    clock = _Clock(engine(policy, limits, observe_hook, _prefill_time(profile, limits)), profile)
-    requests = _requests(trace, prompts or Prompts.of(trace, profile, limits))
+    prompts = prompts or Prompts.of(trace, profile, limits)
+    if engine is None and not_covered(trace, policy, limits) is None:
+        return _through_core(trace, policy, limits, prompts, record_hooks=record_hooks, progress=progress)
+    recorder = HookRecorder() if record_hooks else None
+    clock = _Clock((engine or Scheduler)(policy, limits, recorder, _prefill_time(profile, limits)), profile)
+    requests = _requests(trace, prompts)
     clock.run(requests, progress)
-    return _result(requests, clock)
+    return _result(requests, clock, recorder.hooks() if recorder else None)
+
+
+def _through_core(
+    trace: Trace,
+    policy: Policy,
+    limits: Limits,
+    prompts: Prompts,
+    *,
+    record_hooks: bool,
+    progress: Progress | None,
+) -> Replay:
+    result = run(
+        prompts.prepared,
+        trace.arrival_ns,
+        lambda: prompts.head_ids,
+        policy,
+        limits,
+        record_hooks=record_hooks,
+        progress=progress,
+    )
+    return Replay(
+        start_ns=result.start_ns,
+        first_token_ns=result.first_token_ns,
+        finish_ns=result.first_token_ns,
+        hit_tokens=result.hit_tokens,
+        preemptions=np.zeros(len(trace), dtype=np.int64),
+        refused=result.refused,
+        refusals=tuple(_refusal(trace, request, limits) for request in np.flatnonzero(result.refused).tolist()),
+        steps=result.steps,
+        busy_ns=result.busy_ns,
+        end_ns=result.end_ns,
+        evicted_blocks=result.evicted_blocks,
+        computed_tokens=result.computed_tokens,
+        extrapolated_tokens=result.extrapolated_tokens,
+        hooks=result.hooks,
+    )
+
+
+def _refusal(trace: Trace, request: int, limits: Limits) -> str:
+    """Return the words in which an engine refuses a request."""
+    try:
+        refuse_unservable(
+            Request(
+                request,
+                int(trace.arrival_ns[request]),
+                int(trace.prompt_tokens[request]),
+                int(trace.output_tokens[request]),
+                [],
+            ),
+            limits,
+        )
+    except UnservableError as error:
+        return str(error)
+    raise AssertionError(f"request {request} fits")
 
 
 class _Clock:
@@ -112,7 +196,7 @@ class _Clock:
             elif arrived < len(requests):
                 self.now_ns = requests[arrived].arrival_ns
             elif self._engine.has_work:  # an engine may drop aborted requests by itself
-                self._refuse_stall()
+                refuse_stall(self._engine.policy, len(self._engine.waiting))
             if progress is not None:
                 progress(arrived, len(requests))
 
@@ -133,13 +217,6 @@ class _Clock:
         self.extrapolated_tokens += self._profile.extrapolated_tokens(chunks)
         self._engine.complete(step, self.now_ns)
 
-    def _refuse_stall(self) -> None:
-        raise InputError(
-            f"policy {self._engine.policy.name!r} leaves {len(self._engine.waiting)} requests waiting for ever: "
-            "nothing runs, nothing more arrives, and its order is empty",
-            remedy="let its order name every waiting request when nothing else can run",
-        )
-
 
 def _prefill_time(profile: Profile, limits: Limits) -> PrefillTime:
     """Return ``T(n, h)``, which remembers its answers: hits of one request move, and come back, by whole blocks."""
@@ -155,7 +232,7 @@ def _requests(trace: Trace, prompts: Prompts) -> list[Request]:
     ]
 
 
-def _result(requests: list[Request], clock: _Clock) -> Replay:
+def _result(requests: list[Request], clock: _Clock, hooks: Hooks | None) -> Replay:
     def column(value: Callable[[Request], int | None]) -> Int64Array:
         values = (value(request) for request in requests)
         return np.array([UNSERVED if found is None else found for found in values], dtype=np.int64)
@@ -174,4 +251,5 @@ def _result(requests: list[Request], clock: _Clock) -> Replay:
         evicted_blocks=clock.evicted_blocks,
         computed_tokens=clock.computed_tokens,
         extrapolated_tokens=clock.extrapolated_tokens,
+        hooks=hooks,
     )

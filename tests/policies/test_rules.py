@@ -119,8 +119,8 @@ def test_equal_scores_sort_by_arrival():
 def test_every_k_starts_at_its_turn():
     view = miss_before_ten_hits()
     best = ByArrival()
-    assert next(EveryK(4, turn=3, best=make_policy("lpm").rule()).order(view)) == 0
-    assert list(EveryK(2, turn=0, best=best).order(view)) == list(range(11))
+    assert next(EveryK(4, best=make_policy("lpm").rule()).order(view, admissions=3)) == 0
+    assert list(EveryK(2, best=best).order(view)) == list(range(11))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,7 +2,14 @@
 
 from fairway.engine.limits import EVICTIONS, Limits, refuse_unknown_eviction
 from fairway.engine.protocol import Engine, EngineFactory
-from fairway.engine.refusals import EVENTS, UnservableError, refuse_missing_time, refuse_unservable, refuse_unsupported
+from fairway.engine.refusals import (
+    EVENTS,
+    UnservableError,
+    refuse_missing_time,
+    refuse_stall,
+    refuse_unservable,
+    refuse_unsupported,
+)
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.scheduler import Chunk, HookObserver, Scheduler, Step
 from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
@@ -23,6 +30,7 @@ __all__ = [
     "WaitingQueue",
     "generated_block_id",
     "refuse_missing_time",
+    "refuse_stall",
     "refuse_unknown_eviction",
     "refuse_unservable",
     "refuse_unsupported",

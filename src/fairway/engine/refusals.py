@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from fairway.engine.limits import Limits
 from fairway.engine.request import Request
 from fairway.engine.waiting_queue import PrefillTime
@@ -36,6 +38,15 @@ def refuse_unsupported(policy: Policy, supported: frozenset[Capability] = EVENTS
             f"policy {policy.name!r} needs {', '.join(sorted(lacking))}, which the engine does not support",
             remedy="choose a policy or an engine without it",
         )
+
+
+def refuse_stall(policy: Policy, waiting: int) -> NoReturn:
+    """Raise `InputError`: nothing runs or arrives any more, and the policy's order leaves ``waiting`` requests out."""
+    raise InputError(
+        f"policy {policy.name!r} leaves {waiting} requests waiting for ever: "
+        "nothing runs, nothing more arrives, and its order is empty",
+        remedy="let its order name every waiting request when nothing else can run",
+    )
 
 
 def refuse_missing_time(policy: Policy, limits: Limits, prefill_time: PrefillTime | None) -> None:

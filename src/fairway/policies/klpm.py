@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from fairway.policies.base import Capability
@@ -21,7 +21,6 @@ class KLpm(RulePolicy):
 
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.ON_ADMIT})
     k: int
-    admissions: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         if type(self.k) is not int or self.k < 1:
@@ -29,11 +28,7 @@ class KLpm(RulePolicy):
 
     def rule(self) -> Rule:
         """Return longest prefix first with the oldest at every k-th turn."""
-        return EveryK(self.k, turn=self.admissions, best=LONGEST_HIT)
-
-    def on_admit(self, request_id: int) -> None:
-        """Count an admission."""
-        self.admissions += 1
+        return EveryK(self.k, best=LONGEST_HIT)
 
 
 register_family("klpm", KLpm, parameter="k", shown=(4, 8))

@@ -1,7 +1,7 @@
 """The few rules that orders are made of: by arrival, by score, every k-th the oldest, two lanes with ledgers.
 
 A rule is data: a policy names one, an engine may interpret it in its own way. Here is the definition: positions,
-lazily.
+lazily. What a rule counts beyond a step is the policy's admissions.
 """
 
 from __future__ import annotations
@@ -25,27 +25,36 @@ class Rule(ABC):
     """An order of a queue, as data."""
 
     @abstractmethod
-    def order(self, view: QueueView) -> Iterator[int]:
-        """Yield every position of ``view`` once."""
+    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
+        """Yield every position of ``view`` once; ``admissions`` is how many requests were admitted before."""
 
 
 class RulePolicy(Policy):
-    """A policy that is nothing but a rule."""
+    """A policy that is nothing but a rule.
+
+    With the capability ``ON_ADMIT`` it counts admissions, for rules that depend on them.
+    """
+
+    admissions: int = 0
 
     @abstractmethod
     def rule(self) -> Rule:
-        """Return the rule of the coming step."""
+        """Return the rule: the same at every step."""
 
     def order(self, view: QueueView) -> Iterator[int]:
         """Yield the positions in the rule's order."""
-        return self.rule().order(view)
+        return self.rule().order(view, self.admissions)
+
+    def on_admit(self, request_id: int) -> None:
+        """Count an admission."""
+        self.admissions += 1
 
 
 @dataclass(frozen=True)
 class ByArrival(Rule):
     """First come, first served."""
 
-    def order(self, view: QueueView) -> Iterator[int]:
+    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
         """Yield 0, 1, 2, ...: a view is in order of (arrival, id)."""
         return iter(range(len(view)))
 
@@ -59,27 +68,28 @@ class ByScore(Rule):
 
     score: Score
 
-    def order(self, view: QueueView) -> Iterator[int]:
+    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
         """Yield positions by falling score."""
         return descending(self.score.of(view))
 
 
 @dataclass(frozen=True)
 class EveryK(Rule):
-    """Position j takes the oldest request left if ``(turn + j + 1) % k == 0``, else the first one left of ``best``.
+    """Position j takes the oldest request left if ``(g + j + 1) % k == 0``, else the first one left of ``best``.
+
+    ``g`` counts the requests admitted before.
 
     Source: k-LPM, arXiv 2502.04677, Algorithm 1.
     """
 
     k: int
-    turn: int
     best: Rule
 
-    def order(self, view: QueueView) -> Iterator[int]:
+    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
         """Yield positions, the oldest at every k-th turn."""
         taken: set[int] = set()
-        oldest, best = _untaken(iter(range(len(view))), taken), _untaken(self.best.order(view), taken)
-        for turn in range(self.turn + 1, self.turn + 1 + len(view)):
+        oldest, best = _untaken(iter(range(len(view))), taken), _untaken(self.best.order(view, admissions), taken)
+        for turn in range(admissions + 1, admissions + 1 + len(view)):
             position = next(oldest if turn % self.k == 0 else best)
             taken.add(position)
             yield position
@@ -103,13 +113,13 @@ class TwoLanes(Rule):
     charge: Literal["released", "next"] = "released"
     fair_restarts: bool = False
 
-    def order(self, view: QueueView) -> Iterator[int]:
+    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
         """Yield positions in order of release."""
         if not len(view):
             return
         work = np.maximum(view.uncached_tokens, 1)
         taken: set[int] = set()
-        fast = _Lane(self.fast.order(view), taken, work, self.fast_weight)
+        fast = _Lane(self.fast.order(view, admissions), taken, work, self.fast_weight)
         fair = _Lane(iter(range(len(view))), taken, work, 1)
         while fast.head is not None and fair.head is not None:
             lane, other = (fast, fair) if fast.ledger <= fair.ledger else (fair, fast)

@@ -28,6 +28,21 @@ class LinearFit:
         return max(self.floor_ms, self.per_token_ms * new_tokens + self.constant_ms)
 
 
+def long_context_ms(
+    new_tokens: int,
+    context_tokens: int,
+    above_product: float,
+    per_new_token_ms: float,
+    per_context_token_ms: float,
+    per_product_ms: float,
+) -> float:
+    """Return `LongContextFit.ms`: numbers alone, so that it can be compiled as it stands."""
+    product = new_tokens * context_tokens
+    if product <= above_product:
+        return 0.0
+    return per_new_token_ms * new_tokens + per_context_token_ms * context_tokens + per_product_ms * product
+
+
 @dataclass(frozen=True)
 class LongContextFit:
     """What is added to attention where new tokens times context exceed ``above_product``, in ms."""
@@ -39,13 +54,13 @@ class LongContextFit:
 
     def ms(self, new_tokens: int, context_tokens: int) -> float:
         """Return the addition for one request."""
-        product = new_tokens * context_tokens
-        if product <= self.above_product:
-            return 0.0
-        return (
-            self.per_new_token_ms * new_tokens
-            + self.per_context_token_ms * context_tokens
-            + self.per_product_ms * product
+        return long_context_ms(
+            new_tokens,
+            context_tokens,
+            self.above_product,
+            self.per_new_token_ms,
+            self.per_context_token_ms,
+            self.per_product_ms,
         )
 
 
@@ -78,7 +93,7 @@ class LinearTable:
     def ms(self, new_tokens: int) -> float:
         """Interpolate between the two neighbouring rows."""
         row, share = _bracket(self.tokens, new_tokens)
-        return _between(self.ms_at[row], self.ms_at[min(row + 1, len(self.tokens) - 1)], share)
+        return between(self.ms_at[row], self.ms_at[min(row + 1, len(self.tokens) - 1)], share)
 
 
 @dataclass(frozen=True)
@@ -101,9 +116,9 @@ class AttentionTable:
         row, row_share = _bracket(self.new_tokens, new_tokens)
         column, column_share = _bracket(self.prefix_tokens, prefix_tokens)
         next_row, next_column = min(row + 1, len(self.new_tokens) - 1), min(column + 1, len(self.prefix_tokens) - 1)
-        low = _between(self.ms_at[row][column], self.ms_at[row][next_column], column_share)
-        high = _between(self.ms_at[next_row][column], self.ms_at[next_row][next_column], column_share)
-        return _between(low, high, row_share)
+        low = between(self.ms_at[row][column], self.ms_at[row][next_column], column_share)
+        high = between(self.ms_at[next_row][column], self.ms_at[next_row][next_column], column_share)
+        return between(low, high, row_share)
 
 
 @dataclass(frozen=True)
@@ -212,5 +227,6 @@ def _bracket(axis: tuple[int, ...], value: int) -> tuple[int, float]:
     return low, (value - axis[low]) / (axis[low + 1] - axis[low])
 
 
-def _between(low: float, high: float, share: float) -> float:
+def between(low: float, high: float, share: float) -> float:
+    """Return the point at ``share`` of the way from ``low`` to ``high``."""
     return min(high, low + (high - low) * share)  # rounding must not lift it above its upper neighbour

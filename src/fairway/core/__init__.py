@@ -1,0 +1,7 @@
+"""The fast replay: the readable engine's decisions, compiled, on segments of the trace's trie instead of blocks."""
+
+from fairway.core.coverage import not_covered
+from fairway.core.prepared import Prepared
+from fairway.core.run import Result, run
+
+__all__ = ["Prepared", "Result", "not_covered", "run"]

@@ -1,0 +1,79 @@
+"""Compiles the core's functions and keeps the machine code on disk, so that only the first process waits for it.
+
+Numba tells a changed function by its own file alone, although the machine code holds what it calls in other files too.
+So the code of one state of this room and of numba lies in a folder of its own: it cannot be taken for another's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def inner(function: Function) -> Function:
+    """Return ``function`` compiled for other compiled functions alone, as part of what they are kept as."""
+    return _jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def inlined(function: Function) -> Function:
+    """Return ``function`` as a part of its callers: for what takes more arrays than a call should hand over."""
+    return _jit(function, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def compiled(function: Function) -> Function:
+    """Return ``function`` compiled on its first call, with numpy's rules for division by zero and without fast math."""
+    folder = _folder()
+    if folder is None:
+        return _jit(function)
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)  # read while the function is decorated, and by nobody else meanwhile
+    try:
+        return _jit(function, cache=True)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _jit(function: Function, **options: Any) -> Function:
+    jitted: Function = numba.njit(error_model="numpy", nogil=True, **options)(function)
+    return jitted
+
+
+@cache
+def _folder() -> Path | None:
+    """Return a writable folder for this state of the code, or None: then every process compiles for itself."""
+    return writable_folder([base / f"fairway-core-{_digest()}" for base in _bases()])
+
+
+def writable_folder(folders: Sequence[Path]) -> Path | None:
+    """Return the first of ``folders`` that can be made and written to."""
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    return None
+
+
+def _bases() -> list[Path]:
+    """Return what ``NUMBA_CACHE_DIR`` names, then the user's cache; never the sources' own folder."""
+    named = [Path(numba.config.CACHE_DIR)] if numba.config.CACHE_DIR else []
+    of_user = os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser() / ".cache"
+    return [*named, Path(of_user)]
+
+
+def _digest() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
