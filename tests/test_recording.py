@@ -12,9 +12,9 @@ from fairway.errors import InputError
 from fairway.exact import miss_before_ten_hits, queue
 from fairway.experiment import Experiment, run_experiment
 from fairway.files import without_seal, write_json
+from fairway.hooks import HookRecorder
 from fairway.policies import Policy, make_policy
 from fairway.profile import load_profile
-from fairway.recording import HookRecorder
 from fairway.replay import replay
 from fairway.traces import Trace, read_trace, write_trace
 
@@ -137,7 +137,7 @@ def test_unknown_names_are_refused_before_anything_runs(experiment):
 def test_a_hook_row_worked_by_hand():
     hooks = HookRecorder()
     hooks(7, miss_before_ten_hits(), make_policy("lpm"))
-    columns = {name: values[0] for name, values in hooks.columns().items()}
+    columns = {name: values[0] for name, values in vars(hooks.hooks()).items()}
     assert (columns["step"], columns["waiting"]) == (7, 11)
     assert (columns["uncached_min"], columns["uncached_p5"], columns["uncached_p50"]) == (300, 300, 300)
     assert (columns["uncached_p95"], columns["uncached_max"]) == (6000, 6000)
@@ -150,7 +150,7 @@ def test_arrival_order_correlates_fully_with_arrival():
     hooks = HookRecorder()
     hooks(0, miss_before_ten_hits(), make_policy("fcfs"))
     hooks(1, queue([0, 16], [5, 5]), make_policy("fcfs"))
-    assert hooks.columns()["arrival_correlation"] == [1.0, None], "two requests say nothing"
+    assert hooks.hooks().arrival_correlation == [1.0, None], "two requests say nothing"
 
 
 def test_an_order_that_leaves_requests_out_has_no_correlation():
@@ -160,7 +160,7 @@ def test_an_order_that_leaves_requests_out_has_no_correlation():
 
     hooks = HookRecorder()
     hooks(0, miss_before_ten_hits(), Half())
-    assert hooks.columns()["lpm_correlation"] == [None]
+    assert hooks.hooks().lpm_correlation == [None]
 
 
 def test_two_traces_of_one_seed_are_refused(files, tmp_path):

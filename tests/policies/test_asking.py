@@ -10,7 +10,7 @@ from fairway.engine import Limits, Request, Scheduler
 from fairway.errors import InputError
 from fairway.exact import miss_before_ten_hits
 from fairway.policies import Capability, Policy, checked_order, make_policy, register
-from fairway.recording import HookRecorder
+from fairway.hooks import HookRecorder
 
 
 class Yields(Policy):
