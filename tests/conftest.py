@@ -14,6 +14,7 @@ if find_spec("hypothesis"):  # the environment of the vLLM tests has none
     settings.load_profile("fairway")
 
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba"))  # one for all processes of all tests
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,8 @@ from pathlib import Path
 def use_sources(base: Path, in_conda: bool) -> None:
     """Let a rule's `python` be the one that runs Snakemake, `fairway` the one in ``base``/src, $SCRIPTS its scripts.
 
+    Compiled code is kept in the working directory, unless NUMBA_CACHE_DIR names another folder.
+
     $VLLM_PYTHON is the Python that has vLLM: the one of `make vllm-env`, or another that FAIRWAY_VLLM_PYTHON names.
 
     Under --use-conda the activated environment puts its own Python before ours; `fairway` still comes from PYTHONPATH.
@@ -19,6 +21,7 @@ def use_sources(base: Path, in_conda: bool) -> None:
         PATH=_prepended(str(Path(sys.executable).parent), "PATH"),
         PYTHONPATH=_prepended(str(base / "src"), "PYTHONPATH"),
         SCRIPTS=str(base / "scripts"),
+        NUMBA_CACHE_DIR=os.environ.get("NUMBA_CACHE_DIR") or str(Path(".snakemake/numba").resolve()),
         VLLM_PYTHON="python" if in_conda else _vllm_python(base),
         PYTHONUNBUFFERED="1",  # a job's progress is seen at once, also through `tee`
     )

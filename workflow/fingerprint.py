@@ -16,8 +16,10 @@ ENGINE_SOURCES = [
     "cache",
     "reuse",
     "engine",
+    "core",
     "profile",
     "traces",
+    "hooks.py",
     "replay.py",
 ]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]

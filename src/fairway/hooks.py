@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +35,12 @@ class Hooks:
     def of(cls, rows: npt.ArrayLike) -> Self:
         """Take rows of all columns but the correlations, which follow as sums of squares (see `spearman`)."""
         table = np.asarray(rows, dtype=np.int64).reshape(-1, len(fields(cls)))
-        *columns, by_arrival, by_hit = table.T
-        waiting = columns[2].tolist()
-        return cls(
-            *columns,
-            [spearman(squares, count) for squares, count in zip(by_arrival.tolist(), waiting, strict=True)],
-            [spearman(squares, count) for squares, count in zip(by_hit.tolist(), waiting, strict=True)],
-        )
+        columns: dict[str, Any] = {field.name: column for field, column in zip(fields(cls), table.T, strict=True)}
+        waiting = columns["waiting"].tolist()
+        for name in ("arrival_correlation", "lpm_correlation"):
+            squares = columns[name].tolist()
+            columns[name] = [spearman(total, count) for total, count in zip(squares, waiting, strict=True)]
+        return cls(**columns)
 
 
 class HookRecorder:

@@ -106,8 +106,8 @@ def replay(
 ) -> Replay:
     """Run ``trace`` under ``policy``: through the core where it covers this, else through the readable engine.
 
-    An ``engine`` that is given runs it instead. A request that arrives at the instant at which a step ends takes part in
-    the next step's order. A request that can never fit is refused on arrival and counted; the run goes on. Raises
+    An ``engine`` that is given runs it instead. A request that arrives at the instant at which a step ends takes part
+    in the next step's order. A request that can never fit is refused on arrival and counted; the run goes on. Raises
     `InputError` if the policy leaves requests waiting for ever.
     """
     prompts = prompts or Prompts.of(trace, profile, limits)

@@ -9,8 +9,8 @@ import pytest
 from fairway.engine import Limits, Request, Scheduler
 from fairway.errors import InputError
 from fairway.exact import miss_before_ten_hits
-from fairway.policies import Capability, Policy, checked_order, make_policy, register
 from fairway.hooks import HookRecorder
+from fairway.policies import Capability, Policy, checked_order, make_policy, register
 
 
 class Yields(Policy):

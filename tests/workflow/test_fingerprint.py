@@ -33,6 +33,8 @@ def stages(prints, package: Path) -> dict[str, str]:
     ("file", "stale"),
     [
         ("engine/scheduler.py", {"TRACE", "REPLAY"}),
+        ("core/clock.py", {"TRACE", "REPLAY"}),
+        ("hooks.py", {"TRACE", "REPLAY"}),
         ("calibration/phased.py", {"TRACE"}),
         ("recording.py", {"REPLAY"}),
         ("policies/rules.py", {"TRACE", "REPLAY", "EXACT"}),

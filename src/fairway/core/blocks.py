@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairway.core import layout as at
-from fairway.core.compiling import inner
+from fairway.core.compiling import inner, int64
 from fairway.core.trie import ROOT
 
 Int32Array = npt.NDArray[np.int32]
@@ -46,7 +46,7 @@ def touch(
     """Hold the resident blocks of the first ``levels`` segments of a request's way."""
     begin = requests[request, at.PATH]
     for index in range(begin, begin + levels):
-        held = np.int64(segments[path[index], at.OLDEST])
+        held = int64(segments[path[index], at.OLDEST])
         if segments[held, at.REFERENCES] == 0:
             _unlink(segments, held)
             state[at.FREE] -= segments[held, at.RESIDENT]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fairway.core import layout as at
 from fairway.core.blocks import Int32Array, Int64Array, fill, look_up, release, touch
-from fairway.core.compiling import compiled, inlined, inner
+from fairway.core.compiling import compiled, inlined, inner, int64
 from fairway.core.formula import HIT_TOKENS, N_TOKENS, REQUEST_ID
 from fairway.core.hooks import record_hook
 from fairway.core.queue import (
@@ -164,9 +164,9 @@ def close_step(core: Core) -> None:
         is_measured = core.times.linear[EXTRAPOLATES, new_tokens] == 0.0
         state[at.EXTRAPOLATED_TOKENS] += state[at.STEP_EXTRAPOLATED] if is_measured else new_tokens
     for index in range(state[at.STEP_DONE]):
-        request = np.int64(core.done[at.DONE_REQUEST, index])
+        request = int64(core.done[at.DONE_REQUEST, index])
         facts[at.FIRST_TOKEN_NS, request] = state[at.NOW_NS]
-        copy = np.int64(core.done[at.DONE_COPY, index])
+        copy = int64(core.done[at.DONE_COPY, index])
         release(core.segments, core.requests, core.path, state, settings, request, copy)
 
 
@@ -186,13 +186,13 @@ def _work(queue: Queue, place: int) -> int:
 def _walk(core: Core) -> None:
     """Admit waiting requests in the rule's order until the budget, the sequences or the room end.
 
-    The rules are those of `fairway.policies.rules`, as far as they are needed: who is admitted has left the queue, so the
-    best and the oldest are always of those that nobody has taken.
+    The rules are those of `fairway.policies.rules`, as far as they are needed: who is admitted has left the queue, so
+    the best and the oldest are always of those that nobody has taken.
     """
     state, settings, queue = core.state, core.settings, core.queue
-    place = fast = fair = np.int64(at.NONE)
+    place = fast = fair = int64(at.NONE)
     fast_ledger = fair_ledger = 0.0
-    from_fast, work = False, np.int64(0)
+    from_fast, work = False, int64(0)
     while may_admit(state, settings) and state[at.WAITING] > 0:
         if settings[at.RULE] == at.ONE_ORDER:
             place = _best(state, settings, queue)

@@ -12,11 +12,17 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_SETTINGS: Any = numba.config  # filled from the environment, so its names are known at run time alone
+
+# Makes a number 64 bits wide in compiled code: a function is compiled once for each combination of types it is given.
+int64: Callable[[Any], int] = cast(Any, np.int64)
 
 
 def inner(function: Function) -> Function:
@@ -34,17 +40,16 @@ def compiled(function: Function) -> Function:
     folder = _folder()
     if folder is None:
         return _jit(function)
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)  # read while the function is decorated, and by nobody else meanwhile
+    before = _SETTINGS.CACHE_DIR
+    _SETTINGS.CACHE_DIR = str(folder)  # read while the function is decorated, and by nobody else meanwhile
     try:
         return _jit(function, cache=True)
     finally:
-        numba.config.CACHE_DIR = before
+        _SETTINGS.CACHE_DIR = before
 
 
 def _jit(function: Function, **options: Any) -> Function:
-    jitted: Function = numba.njit(error_model="numpy", nogil=True, **options)(function)
-    return jitted
+    return cast(Function, numba.njit(error_model="numpy", nogil=True, **options)(function))
 
 
 @cache
@@ -67,7 +72,7 @@ def writable_folder(folders: Sequence[Path]) -> Path | None:
 
 def _bases() -> list[Path]:
     """Return what ``NUMBA_CACHE_DIR`` names, then the user's cache; never the sources' own folder."""
-    named = [Path(numba.config.CACHE_DIR)] if numba.config.CACHE_DIR else []
+    named = [Path(_SETTINGS.CACHE_DIR)] if _SETTINGS.CACHE_DIR else []
     of_user = os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser() / ".cache"
     return [*named, Path(of_user)]
 

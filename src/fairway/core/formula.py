@@ -17,7 +17,7 @@ import numpy as np
 import numpy.lib.mixins
 import numpy.typing as npt
 
-from fairway.core.compiling import inner
+from fairway.core.compiling import inner, int64
 from fairway.policies import Score
 
 Int64Array = npt.NDArray[np.int64]
@@ -149,8 +149,8 @@ def _constant(value: Any) -> int | float:
 class Program:
     """One score, ready to run.
 
-    Instructions are rows of (operation, target, first, second). The first ``steady`` of them run for one request and end
-    by keeping what the others need, or with the key itself where nothing depends on the clock.
+    Instructions are rows of (operation, target, first, second). The first ``steady`` of them run for one request and
+    end by keeping what the others need, or with the key itself where nothing depends on the clock.
     """
 
     instructions: Int64Array  # (instructions, 4)
@@ -323,7 +323,7 @@ def key_of_float(value: float) -> int:
     """Return a whole number that orders as ``value`` does."""
     if value != value:
         return NOT_A_NUMBER
-    bits = np.float64(value + 0.0).view(np.int64)  # -0.0 equals 0.0
+    bits = int64(np.float64(value + 0.0).view(np.int64))  # -0.0 equals 0.0
     return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
 
 

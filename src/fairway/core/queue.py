@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fairway.core import layout as at
 from fairway.core.blocks import Int32Array, Int64Array
-from fairway.core.compiling import inlined, inner
+from fairway.core.compiling import inlined, inner, int64
 from fairway.core.formula import (
     ARRIVAL_NS,
     CHUNK,
@@ -92,11 +92,11 @@ def _front(
 ) -> int:
     """Return the first segment of a request's way, from ``level`` on, that is not wholly resident, or its stop."""
     begin, levels = requests[request, at.PATH], requests[request, at.SEGMENTS]
-    while level < levels and _is_full(segments, np.int64(path[begin + level])):
+    while level < levels and _is_full(segments, int64(path[begin + level])):
         level += 1
     if level < levels:
-        return np.int64(path[begin + level])
-    return settings[at.FIRST_STOP] + (np.int64(path[begin + levels - 1]) if levels else ROOT)
+        return int64(path[begin + level])
+    return settings[at.FIRST_STOP] + (int64(path[begin + levels - 1]) if levels else ROOT)
 
 
 # columns and keys
@@ -164,7 +164,7 @@ def arrive(
     columns[HEAD_ID, place] = facts[at.HEAD_ID, request]
     columns[REQUEST_ID, place] = request
     if settings[at.TRACKS_HITS]:
-        front = _front(segments, requests, path, settings, request, np.int64(0))
+        front = _front(segments, requests, path, settings, request, int64(0))
         _hang(segments, requests, request, front)
         hit_blocks = segments[front, at.START] + segments[front, at.RESIDENT]
         _set_hit(settings, queue, times, place, hit_blocks)
@@ -280,7 +280,7 @@ def bring_hits_up_to_date(
 ) -> None:
     """Apply what has become of the cache since the last time to the hits of those who wait."""
     for index in range(state[at.CHANGES]):
-        segment = np.int64(changed[index])
+        segment = int64(changed[index])
         segments[segment, at.CHANGED] = 0
         before, now = segments[segment, at.SEEN], segments[segment, at.RESIDENT]
         if before == now:
@@ -305,16 +305,16 @@ def _move_on(
 ) -> None:
     """Give those who wait at ``segment`` the hit that it now allows, and hang them further on if it is full."""
     is_full = _is_full(segments, segment)
-    request = np.int64(segments[segment, at.WAITERS])
+    request = int64(segments[segment, at.WAITERS])
     while request != at.NONE:
-        behind = np.int64(requests[request, at.NEXT])
-        front = np.int64(segment)
+        behind = int64(requests[request, at.NEXT])
+        front = int64(segment)
         if is_full:
-            front = _front(segments, requests, path, settings, request, np.int64(segments[segment, at.LEVEL] + 1))
+            front = _front(segments, requests, path, settings, request, int64(segments[segment, at.LEVEL] + 1))
             _unhang(segments, requests, request)
             _hang(segments, requests, request, front)
         hit_blocks = segments[front, at.START] + segments[front, at.RESIDENT]
-        _set_hit(settings, queue, times, np.int64(requests[request, at.PLACE]), hit_blocks)
+        _set_hit(settings, queue, times, int64(requests[request, at.PLACE]), hit_blocks)
         request = behind
 
 
@@ -332,18 +332,18 @@ def _draw_back(
     Nothing behind it is resident: a content goes only after what was cached behind it. So whoever waits behind it waits
     right behind it, or their hits are drawn back further by the segment where they wait.
     """
-    front, parent = segment, np.int64(segments[segment, at.PARENT])
+    front, parent = segment, int64(segments[segment, at.PARENT])
     while not _is_full(segments, parent):
-        front, parent = parent, np.int64(segments[parent, at.PARENT])
+        front, parent = parent, int64(segments[parent, at.PARENT])
     hit_blocks = segments[front, at.START] + segments[front, at.RESIDENT]
     child = segments[segment, at.CHILDREN]
     while child != at.NONE:
         younger = segments[child, at.YOUNGER]
-        request = np.int64(segments[child, at.WAITERS])
+        request = int64(segments[child, at.WAITERS])
         while request != at.NONE:
-            behind = np.int64(requests[request, at.NEXT])
+            behind = int64(requests[request, at.NEXT])
             _unhang(segments, requests, request)
             _hang(segments, requests, request, front)
-            _set_hit(settings, queue, times, np.int64(requests[request, at.PLACE]), hit_blocks)
+            _set_hit(settings, queue, times, int64(requests[request, at.PLACE]), hit_blocks)
             request = behind
         child = younger

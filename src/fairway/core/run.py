@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]  # requests arrived, requests in all
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What happened to each request (arrays over the requests; times are -1 where it was refused), and to the engine."""
+    """What happened to each request (arrays over the requests; times are -1 if it was refused), and to the engine."""
 
     start_ns: Int64Array
     first_token_ns: Int64Array

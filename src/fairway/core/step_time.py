@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fairway.core.compiling import compiled, inlined, inner
+from fairway.core.compiling import compiled, inlined, inner, int64
 from fairway.profile import Profile
 from fairway.profile.step_time import NS_PER_MS, between, long_context_ms
 
@@ -131,7 +131,7 @@ def attention_extrapolates(times: StepTimes, new_tokens: int, context_tokens: in
 def step_ns(times: StepTimes, new_tokens: int, attention_sum_ms: float) -> int:
     """Return `Profile.step_ns` of a step of at least one token, its chunks' attention summed in their order."""
     ms = (times.linear[MS, new_tokens] + attention_sum_ms) / times.attention[EFFICIENCY] * NS_PER_MS
-    return np.int64(np.rint(ms))
+    return int64(np.rint(ms))
 
 
 @inner
@@ -151,5 +151,5 @@ def prefill_ns_of_each(times: StepTimes, n_tokens: Int64Array) -> Int64Array:
     """Return ``T(n, 0)`` of each length."""
     times_ns = np.empty(len(n_tokens), np.int64)
     for index in range(len(n_tokens)):
-        times_ns[index] = prefill_ns(times, n_tokens[index], np.int64(0))
+        times_ns[index] = prefill_ns(times, n_tokens[index], int64(0))
     return times_ns

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fairway.core.compiling import compiled, inner
+from fairway.core.compiling import compiled, inner, int64
 from fairway.errors import InputError
 from fairway.traces import Trace
 
@@ -127,13 +127,13 @@ def _place(
     for index in range(first, first + ids_per_block):
         mixed = (mixed ^ np.uint64(ids[index])) * np.uint64(0xD6E8FEB86659FD93)
         mixed ^= mixed >> np.uint64(32)
-    place = np.int64(mixed & np.uint64(mask))
+    place = int64(mixed & np.uint64(mask))
     while True:
-        child = np.int64(table[place])
+        child = int64(table[place])
         if child == NONE:
             return place
         if node_parent[child] == parent:
-            owner = np.int64(node_owner[child])
+            owner = int64(node_owner[child])
             same = _common_end(
                 ids, offsets, tokens, owner, request, start, start + 1, block_tokens, blocks_per_id, ids_per_block
             )
@@ -160,29 +160,29 @@ def _build(
         size *= 2
     table = np.full(size, NONE, np.int32)
     parent[ROOT], owner[ROOT], start[ROOT], end[ROOT] = NONE, NONE, 0, 0
-    nodes = np.int64(1)
+    nodes = int64(1)
     terminal = np.empty(requests, np.int32)
     for request in range(requests):
         length, limit = tokens[request] // block_tokens, (tokens[request] - 1) // block_tokens
-        node, depth = np.int64(ROOT), np.int64(0)
+        node, depth = int64(ROOT), int64(0)
         while depth < length:
             place = _place(
                 table, parent, owner, start, ids, offsets, tokens, node, request, depth,
                 block_tokens, blocks_per_id, ids_per_block,
             )  # fmt: skip
-            child = np.int64(table[place])
+            child = int64(table[place])
             if child == NONE:
                 parent[nodes], owner[nodes], start[nodes], end[nodes] = node, request, depth, length
                 table[place] = nodes
                 node, depth = nodes, length
                 nodes += 1
                 break
-            upto = np.int64(min(end[child], length))
+            upto = int64(min(end[child], length))
             same = _common_end(
                 ids,
                 offsets,
                 tokens,
-                np.int64(owner[child]),
+                int64(owner[child]),
                 request,
                 depth,
                 upto,
@@ -199,7 +199,7 @@ def _build(
             node, depth = child, same
         if limit < length and start[node] < limit:
             place = _place(
-                table, parent, owner, start, ids, offsets, tokens, np.int64(parent[node]), request, np.int64(start[node]),
+                table, parent, owner, start, ids, offsets, tokens, int64(parent[node]), request, int64(start[node]),
                 block_tokens, blocks_per_id, ids_per_block,
             )  # fmt: skip
             _cut(
@@ -240,7 +240,7 @@ def _cut(
     table[place] = upper
     parent[node], start[node] = upper, depth
     below = _place(
-        table, parent, owner, start, ids, offsets, tokens, upper, np.int64(owner[node]), depth,
+        table, parent, owner, start, ids, offsets, tokens, upper, int64(owner[node]), depth,
         block_tokens, blocks_per_id, ids_per_block,
     )  # fmt: skip
     table[below] = node
