@@ -28,7 +28,7 @@ from fairway.profile import load_profile
 from fairway.replay import Prompts, replay
 from fairway.traces.arrivals import unit_arrivals
 from fairway.traces.corpus import make_corpus
-from fairway.traces.phased import all_at_once
+from fairway.traces.phased import Sequences
 from fairway.traces.workload import PhasedWorkload, load_workload
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,10 +53,11 @@ def measure(load: float, policy: str, requests: int) -> dict[str, float | int]:
     """Replay one trace under one policy; the trace's making is not in the time."""
     workload = load_workload(WORKLOAD)
     assert isinstance(workload, PhasedWorkload)
-    profile, limits, corpus = load_profile(PROFILE), Limits(CACHE_BLOCKS), make_corpus(SEED)
-    reference = all_at_once(workload, corpus, SEED, min(REFERENCE_REQUESTS, requests))
+    profile, limits = load_profile(PROFILE), Limits(CACHE_BLOCKS)
+    sequences = Sequences(workload, make_corpus(SEED), SEED)
+    reference = sequences.all_at_once(min(REFERENCE_REQUESTS, requests))
     rate_per_s = len(reference) / (replay(reference, make_policy("fcfs"), profile, limits).busy_ns / NS_PER_S)
-    sequence = all_at_once(workload, corpus, SEED, requests)
+    sequence = sequences.all_at_once(requests)
     arrivals_s = unit_arrivals(SEED, 2.0 * requests)[:requests] / (load * rate_per_s)
     trace = dataclasses.replace(sequence, arrival_ns=np.floor(arrivals_s * NS_PER_S).astype(np.int64))
     prompts = Prompts.of(trace, profile, limits)

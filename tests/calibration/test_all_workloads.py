@@ -19,7 +19,7 @@ from fairway.traces.catalogue import Catalogue
 from fairway.traces.corpus import Corpus, make_corpus
 from fairway.traces.description import describe_window
 from fairway.traces.flood import flood_trace, hit_arrivals, hits_at, miss_arrivals, warm_arrivals
-from fairway.traces.phased import in_phases
+from fairway.traces.phased import Sequences
 from fairway.traces.workload import FloodWorkload, PhasedWorkload
 
 CATALOGUE = Catalogue(Path(__file__).parents[2] / "config")
@@ -64,7 +64,7 @@ def test_the_first_workloads_keep_their_bytes(tmp_path: Path, corpora: dict[str,
     dynamic, flood = (CATALOGUE.find(name).load() for name in KEPT)
     assert isinstance(dynamic, PhasedWorkload)
     assert isinstance(flood, FloodWorkload)
-    phased = in_phases(dynamic, corpora["sec"], 1, rate_1_per_s=RATE_1_PER_S, calibrated_load=SPIKE_LOAD)
+    phased = Sequences(dynamic, corpora["sec"], 1).in_phases(RATE_1_PER_S, SPIKE_LOAD)
     assert_kept(phased, tmp_path / "dynamic.jsonl", dynamic.name)
     hits = hits_at(flood, corpora["sec"], 1, hit_arrivals(flood, 1, HITS_PER_S).tolist())
     arrivals = [*warm_arrivals(flood, corpora["sec"], 1), *miss_arrivals(flood, 1), *hits]

@@ -36,6 +36,7 @@ def served_at(hits_per_s: int, trace: Trace) -> Replay:
         evicted_blocks=0,
         computed_tokens=0,
         extrapolated_tokens=0,
+        hooks=None,
     )
 
 

@@ -39,6 +39,7 @@ def one_server(trace: Trace, service_ns: int) -> Replay:
         evicted_blocks=0,
         computed_tokens=0,
         extrapolated_tokens=0,
+        hooks=None,
     )
 
 

@@ -11,7 +11,7 @@ from fairway.traces.agent_trace import AgentTrace
 from fairway.traces.agents import MooncakeContent
 from fairway.traces.corpus import make_corpus, read_corpus, write_corpus
 from fairway.traces.draws import Draws
-from fairway.traces.prompts import assemble
+from fairway.traces.prompts import number_and_assemble
 from fairway.traces.statistics import hit_shares
 
 CONTENT = MooncakeContent("mooncake", longest_prompt_tokens=16_384, window_requests=1_000, ticks="spread")
@@ -89,7 +89,7 @@ def test_no_prompt_is_too_long_and_lengths_and_sharing_are_the_trace_s(corpus: A
     requests = CONTENT.requests(corpus, Draws(0), 1_000)
     usable = corpus.trace.prompt_tokens[corpus.trace.prompt_tokens <= 16_384][:1_000]
     assert [request.prompt_tokens for request in requests] == usable.tolist()
-    ours = assemble(requests, np.zeros(1_000, dtype=np.int64), [""] * 1_000, 1)
+    ours = number_and_assemble(requests, np.zeros(1_000, dtype=np.int64), [""] * 1_000, 1)
     kept = np.flatnonzero(corpus.trace.prompt_tokens <= 16_384)[:1_000].tolist()
     theirs = chains(corpus.trace.first(kept[-1] + 1), 16)
     seen_there, seen_here = set(), set()

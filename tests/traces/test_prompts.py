@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.traces.prompts import BlockNumbers, Request, Segment, assemble
+from fairway.traces.prompts import BlockNumbers, Request, Segment, number_and_assemble
 
 
 def request(*segments: tuple[str, int]) -> Request:
@@ -31,7 +31,7 @@ segments = st.tuples(st.sampled_from("abc"), st.just(0)).map(
 @given(prompts=st.lists(st.lists(segments, min_size=1, max_size=5), min_size=1, max_size=8))
 def test_ids_are_equal_exactly_where_prefixes_are(prompts: list[list[tuple[str, int]]]) -> None:
     requests = [request(*prompt) for prompt in prompts]
-    trace = assemble(requests, np.zeros(len(requests), dtype=np.int64), [""] * len(requests), 1)
+    trace = number_and_assemble(requests, np.zeros(len(requests), dtype=np.int64), [""] * len(requests), 1)
     found: dict[int, object] = {}
     for place, prompt in enumerate(prompts):
         content = tuple((name, k) for name, tokens in prompt for k in range(tokens))
@@ -46,6 +46,6 @@ def test_ids_are_equal_exactly_where_prefixes_are(prompts: list[list[tuple[str, 
 
 def test_ids_are_numbered_in_order_of_first_appearance() -> None:
     requests = [request(("a", 40), (f"q{place}", 30)) for place in range(5)]
-    trace = assemble(requests, np.zeros(5, dtype=np.int64), [""] * 5, 1)
+    trace = number_and_assemble(requests, np.zeros(5, dtype=np.int64), [""] * 5, 1)
     first_seen = list(dict.fromkeys(trace.block_ids.tolist()))
     assert first_seen == list(range(len(first_seen)))

@@ -13,14 +13,14 @@ from pathlib import Path
 from fairway.traces.catalogue import Catalogue
 from fairway.traces.corpus import make_corpus
 from fairway.traces.mooncake import trace_lines
-from fairway.traces.phased import in_phases
+from fairway.traces.phased import Sequences
 
 catalogue = Catalogue(Path(sys.argv[1]))
 corpora = {name: make_corpus(1, name) for name in ("sec", "musique", "mooncake")}
 print({name: corpus.sha256() for name, corpus in corpora.items()})
 for name in sys.argv[2:]:
     workload = catalogue.find(name).load()
-    trace = in_phases(workload, corpora[workload.corpus], 4, 1.5, 1.2)
+    trace = Sequences(workload, corpora[workload.corpus], 4).in_phases(1.5, 1.2)
     text = "".join(trace_lines(trace)) + repr(workload)
     print(name, len(trace), hashlib.sha256(text.encode()).hexdigest())
 """

@@ -14,7 +14,7 @@ from fairway.traces import Trace
 from fairway.traces.arrivals import NS_PER_US, PhaseSpan
 from fairway.traces.corpus import Corpus
 from fairway.traces.flood import flood_spans, flood_trace, hit_arrivals, hits_at, miss_arrivals, warm_arrivals
-from fairway.traces.phased import in_phases, phase_spans
+from fairway.traces.phased import Sequences, phase_spans
 from fairway.traces.workload import FloodWorkload, PhasedWorkload, Workload
 
 
@@ -31,7 +31,7 @@ def build_trace(workload: Workload, corpus: Corpus, calibration: Calibration) ->
         )
     if isinstance(workload, PhasedWorkload) and isinstance(calibration, PhasedCalibration):
         found = (calibration.rate_1_per_s, calibration.calibrated_load)
-        trace = in_phases(workload, corpus, calibration.seed, *found)
+        trace = Sequences(workload, corpus, calibration.seed).in_phases(*found)
         spans = phase_spans(workload, *found)
     elif isinstance(workload, FloodWorkload) and isinstance(calibration, FloodCalibration):
         trace = _flood(workload, corpus, calibration)

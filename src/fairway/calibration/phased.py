@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
 from fairway.calibration.fcfs import RunFcfs
 from fairway.calibration.seeds import SeedUnusable
+from fairway.core import build_trie
 from fairway.errors import InputError
 from fairway.replay import Replay
-from fairway.traces import Trace, chains
+from fairway.traces import Trace
 from fairway.traces.corpus import Corpus
-from fairway.traces.phased import all_at_once, in_phases
+from fairway.traces.phased import Sequences
 from fairway.traces.workload import CacheRule, MedianTarget, PhasedWorkload
 
 NS_PER_S = 1_000_000_000
@@ -60,7 +59,8 @@ def fit_phased(
     Raises:
         SeedUnusable: no load in the allowed range brings FCFS's median to the target.
     """
-    reference = all_at_once(workload, corpus, seed, workload.reference_requests)
+    sequences = Sequences(workload, corpus, seed)
+    reference = sequences.all_at_once(workload.reference_requests)
     cache = cache_size(reference, workload.cache, engine_block_tokens)
     busy_ns = _served(run_fcfs(reference, cache.cache_blocks)).busy_ns
     rate_1_per_s = len(reference) * NS_PER_S / busy_ns
@@ -70,7 +70,7 @@ def fit_phased(
         return PhasedFit(cache, rate_1_per_s, None)
 
     def median_ns(load: float) -> int:
-        trace = in_phases(workload, corpus, seed, rate_1_per_s, load)
+        trace = sequences.in_phases(rate_1_per_s, load)
         return median_ttft_ns(trace, _served(run_fcfs(trace, cache.cache_blocks)), phase)
 
     return PhasedFit(cache, rate_1_per_s, fit_load(median_ns, workload.target, progress))
@@ -82,8 +82,7 @@ def cache_size(reference: Trace, rule: CacheRule, engine_block_tokens: int) -> C
     Raises:
         InputError: the largest prompt with its headroom exceeds the card.
     """
-    uses = Counter(chain.from_iterable(chains(reference, engine_block_tokens)))
-    reused_blocks = sum(count > 1 for count in uses.values())
+    reused_blocks = build_trie(reference, engine_block_tokens).reused_blocks()
     largest_prompt_blocks = -(-int(reference.prompt_tokens.max()) // engine_block_tokens)
     least_blocks = largest_prompt_blocks + rule.headroom_blocks
     if least_blocks > rule.highest_blocks:

@@ -3,5 +3,6 @@
 from fairway.core.coverage import not_covered
 from fairway.core.prepared import Prepared
 from fairway.core.run import Result, run
+from fairway.core.trie import build_trie
 
-__all__ = ["Prepared", "Result", "not_covered", "run"]
+__all__ = ["Prepared", "Result", "build_trie", "not_covered", "run"]

@@ -42,6 +42,17 @@ class Trie:
     path_segments: Int32Array  # (requests,)
     last_segment: Int32Array  # (requests,)
 
+    def reused_blocks(self) -> int:
+        """Return how many blocks two prompts or more have in common."""
+        ends = self.path_start + self.path_segments - 1
+        deepest = np.where(self.path_segments > 0, self.path[ends], ROOT) if len(self.path) else np.zeros_like(ends)
+        deepest = np.where(self.last_segment == NONE, deepest, self.last_segment)
+        uses = np.bincount(deepest, minlength=len(self.parent))
+        for level in range(int(self.level.max()), 0, -1):
+            segments = np.flatnonzero(self.level == level)
+            np.add.at(uses, self.parent[segments], uses[segments])
+        return int(self.blocks[uses > 1].sum())
+
 
 def build_trie(trace: Trace, engine_block_tokens: int) -> Trie:
     """Return the trie of a trace's prompts in blocks of ``engine_block_tokens``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,8 @@ class Excerpt(NamedTuple):
     chunk: int
 
 
-def excerpt_lists(corpus: Filings, count: int) -> list[tuple[Excerpt, ...]]:
+@lru_cache(maxsize=8)
+def excerpt_lists(corpus: Filings, count: int) -> tuple[tuple[Excerpt, ...], ...]:
     """Return ``count`` lists of up to 31 excerpts, one of each filing in turn; they depend on the corpus alone.
 
     A filing's lists are disjoint while its chunks last; then its excerpts recur in another order behind a different
@@ -31,7 +33,7 @@ def excerpt_lists(corpus: Filings, count: int) -> list[tuple[Excerpt, ...]]:
     """
     filings = len(corpus.filing_tokens)
     by_filing = [_lists_of_filing(corpus, filing, -(-(count - filing) // filings)) for filing in range(filings)]
-    return [by_filing[unit % filings][unit // filings] for unit in range(count)]
+    return tuple(by_filing[unit % filings][unit // filings] for unit in range(count))
 
 
 def _lists_of_filing(corpus: Filings, filing: int, count: int) -> list[tuple[Excerpt, ...]]:

@@ -12,7 +12,7 @@ from fairway.traces.arrivals import NS_PER_US, US_PER_S, PhaseSpan, phase_arriva
 from fairway.traces.corpus import Corpus, as_kind
 from fairway.traces.excerpts import LONGEST_LIST, excerpt_lists
 from fairway.traces.filings import Filings
-from fairway.traces.prompts import Request, Segment, assemble, system_prompt
+from fairway.traces.prompts import Request, Segment, number_and_assemble, system_prompt
 from fairway.traces.sec import excerpt_segments
 from fairway.traces.streams import scale_to_integers, stream
 from fairway.traces.trace import Int64Array, Trace
@@ -88,7 +88,7 @@ def flood_trace(workload: FloodWorkload, arrivals: Sequence[Arrival]) -> Trace:
     spans = flood_spans(workload, 0.0)
     starts_ns = [span.start_us * NS_PER_US for span in spans]
     places = np.searchsorted(starts_ns, times_ns, side="right") - 1
-    return assemble(
+    return number_and_assemble(
         [arrival.request for arrival in ordered],
         times_ns,
         [spans[place].name for place in places.tolist()],

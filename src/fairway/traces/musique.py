@@ -10,7 +10,7 @@ import numpy as np
 
 from fairway.traces.corpus import Corpus, as_kind
 from fairway.traces.draws import Draws, zipf_ranks
-from fairway.traces.prompts import Request, Segment, assemble, system_prompt
+from fairway.traces.prompts import Request, Segment, number_and_assemble, system_prompt
 from fairway.traces.questions import Questions
 from fairway.traces.source import RequestSource
 from fairway.traces.trace import Trace
@@ -56,7 +56,7 @@ class MusiqueContent(RequestSource):
 def once_each(questions: Questions) -> Trace:
     """Return a trace that asks each question once, in the set's order, without a system prompt."""
     requests = [_ask(questions, place, paragraphs, 0) for place, paragraphs in enumerate(questions.question_paragraphs)]
-    return assemble(requests, np.zeros(len(requests), dtype=np.int64), [""] * len(requests), output_tokens=1)
+    return number_and_assemble(requests, np.zeros(len(requests), dtype=np.int64), [""] * len(requests), output_tokens=1)
 
 
 def _ask(questions: Questions, question: int, paragraphs: Sequence[int], system_tokens: int) -> Request:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from fairway.errors import InputError
 from fairway.traces.arrivals import US_PER_S, PhaseSpan, expected_arrivals, time_change
 from fairway.traces.corpus import Corpus
 from fairway.traces.draws import Draws
-from fairway.traces.prompts import Request, assemble
+from fairway.traces.prompts import BlockNumbers, Prompt, Request, assemble
 from fairway.traces.trace import Trace
 from fairway.traces.workload import PhasedWorkload
 
@@ -38,27 +37,55 @@ def phase_spans(workload: PhasedWorkload, rate_1_per_s: float, calibrated_load: 
     return spans
 
 
-def all_at_once(workload: PhasedWorkload, corpus: Corpus, seed: int, count: int) -> Trace:
-    """Return the sequence's first ``count`` requests, all present at 0 and in no phase."""
-    requests = workload.content.requests(corpus, Draws(seed), count)
-    return assemble(requests, np.zeros(count, dtype=np.int64), [""] * count, workload.output_tokens)
+class Sequences:
+    """One seed's request sequences of a workload, drawn and numbered once however often a trace is made of them.
 
+    Blocks are numbered in the order in which traces first use them, so the ids of a later trace depend on the earlier
+    ones; which of its prompts share a prefix does not.
+    """
 
-def in_phases(
-    workload: PhasedWorkload, corpus: Corpus, seed: int, rate_1_per_s: float, calibrated_load: float | None
-) -> Trace:
-    """Return the trace of all phases, without a header."""
-    spans = phase_spans(workload, rate_1_per_s, calibrated_load)
-    units = workload.content.unit_arrivals(corpus, seed, expected_arrivals(spans))
-    arrival_ns, phases = time_change(units, spans)
-    return assemble(_consumed(workload, corpus, seed, phases), arrival_ns, phases, workload.output_tokens)
+    def __init__(self, workload: PhasedWorkload, corpus: Corpus, seed: int) -> None:
+        self._workload = workload
+        self._corpus = corpus
+        self._seed = seed
+        self._added_exponent = {phase.name: phase.added_exponent for phase in workload.phases}
+        self._requests: dict[float, list[Request]] = {}  # by the exponent that is added to the workload's
+        self._prompts: dict[float, list[Prompt]] = {}  # those of them that were used
+        self._numbers = BlockNumbers()
 
+    def all_at_once(self, count: int) -> Trace:
+        """Return the first ``count`` requests, all present at 0 and in no phase."""
+        self._draw(0.0, count)
+        prompts = [self._prompt(0.0, place) for place in range(count)]
+        return assemble(prompts, np.zeros(count, dtype=np.int64), [""] * count, self._workload.output_tokens)
 
-def _consumed(workload: PhasedWorkload, corpus: Corpus, seed: int, phases: Sequence[str]) -> list[Request]:
-    """Return, for each arrival's phase, the next request of the sequence that this phase consumes."""
-    added_exponent = {phase.name: phase.added_exponent for phase in workload.phases}
-    counts = Counter(added_exponent[phase] for phase in phases)
-    sequences = {
-        added: iter(workload.content.requests(corpus, Draws(seed, added), count)) for added, count in counts.items()
-    }
-    return [next(sequences[added_exponent[phase]]) for phase in phases]
+    def in_phases(self, rate_1_per_s: float, calibrated_load: float | None) -> Trace:
+        """Return the trace of all phases, without a header. Each phase goes on in its sequence.
+
+        Raises:
+            InputError: ``calibrated_load`` is None, but a phase needs it.
+        """
+        spans = phase_spans(self._workload, rate_1_per_s, calibrated_load)
+        units = self._workload.content.unit_arrivals(self._corpus, self._seed, expected_arrivals(spans))
+        arrival_ns, phases = time_change(units, spans)
+        exponents = [self._added_exponent[phase] for phase in phases]
+        for exponent, count in Counter(exponents).items():
+            self._draw(exponent, count)
+        used: Counter[float] = Counter()
+        prompts = []
+        for exponent in exponents:
+            prompts.append(self._prompt(exponent, used[exponent]))
+            used[exponent] += 1
+        return assemble(prompts, arrival_ns, phases, self._workload.output_tokens)
+
+    def _draw(self, exponent: float, count: int) -> None:
+        """Have at least ``count`` requests of a sequence; a longer one begins with the shorter one."""
+        if len(self._requests.get(exponent, ())) < count:
+            draws = Draws(self._seed, exponent)
+            self._requests[exponent] = self._workload.content.requests(self._corpus, draws, count)
+
+    def _prompt(self, exponent: float, place: int) -> Prompt:
+        prompts = self._prompts.setdefault(exponent, [])
+        if place == len(prompts):
+            prompts.append(self._numbers.prompt(self._requests[exponent][place]))
+        return prompts[place]

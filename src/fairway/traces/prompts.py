@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +30,14 @@ class Request(NamedTuple):
     def prompt_tokens(self) -> int:
         """Length of the prompt."""
         return sum(segment.tokens for segment in self.segments)
+
+
+class Prompt(NamedTuple):
+    """A request whose blocks are numbered."""
+
+    kind: str
+    prompt_tokens: int
+    block_ids: Int64Array  # one for each started block
 
 
 def system_prompt(tokens: int) -> Segment:
@@ -68,6 +75,10 @@ class BlockNumbers:
             ids.append(node.tail_id)
         return ids
 
+    def prompt(self, request: Request) -> Prompt:
+        """Return the request with its blocks numbered."""
+        return Prompt(request.kind, request.prompt_tokens, np.array(self.ids(request), dtype=np.int64))
+
     def _new_child(self, node: _Node, segment: Segment) -> _Node:
         end_tokens = node.end_tokens + segment.tokens
         blocks = end_tokens // BLOCK_TOKENS - node.end_tokens // BLOCK_TOKENS
@@ -81,17 +92,23 @@ class BlockNumbers:
         return range(first, self._unused)
 
 
-def assemble(requests: Sequence[Request], arrival_ns: Int64Array, phases: Sequence[str], output_tokens: int) -> Trace:
-    """Put requests with their arrival times, shape (n,) and not decreasing, into a trace without a header."""
-    numbers = BlockNumbers()
-    ids = [numbers.ids(request) for request in requests]
+def assemble(prompts: Sequence[Prompt], arrival_ns: Int64Array, phases: Sequence[str], output_tokens: int) -> Trace:
+    """Put prompts with their arrival times, shape (n,) and not decreasing, into a trace without a header."""
     return Trace(
         arrival_ns=arrival_ns,
-        prompt_tokens=np.array([request.prompt_tokens for request in requests], dtype=np.int64),
-        output_tokens=np.full(len(requests), output_tokens, dtype=np.int64),
-        block_ids=np.array(list(chain.from_iterable(ids)), dtype=np.int64),
-        block_offsets=np.cumsum([0, *map(len, ids)], dtype=np.int64),
+        prompt_tokens=np.array([prompt.prompt_tokens for prompt in prompts], dtype=np.int64),
+        output_tokens=np.full(len(prompts), output_tokens, dtype=np.int64),
+        block_ids=np.concatenate([np.empty(0, dtype=np.int64), *(prompt.block_ids for prompt in prompts)]),
+        block_offsets=np.cumsum([0, *(len(prompt.block_ids) for prompt in prompts)], dtype=np.int64),
         block_tokens=BLOCK_TOKENS,
-        kind=tuple(request.kind for request in requests),
+        kind=tuple(prompt.kind for prompt in prompts),
         phase=tuple(phases),
     )
+
+
+def number_and_assemble(
+    requests: Iterable[Request], arrival_ns: Int64Array, phases: Sequence[str], output_tokens: int
+) -> Trace:
+    """Number the blocks of requests from 0 on, and put them into a trace as `assemble` does."""
+    numbers = BlockNumbers()
+    return assemble([numbers.prompt(request) for request in requests], arrival_ns, phases, output_tokens)
