@@ -13,7 +13,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
-from fairway.traces.catalogue import Catalogue
+from fairway.traces.catalogue import Catalogue, varied
 from fairway.traces.corpus import FILE_NAMES
 from fairway.yamlfile import read_yaml
 from batches import replay_batches, workloads_by_seeds

@@ -75,6 +75,11 @@ class ClaimsFile:
         kept = tuple(claim for claim in self.claims if claim.workloads and set(claim.workloads) <= set(workloads))
         return dataclasses.replace(self, claims=kept)
 
+    def asking(self, workloads: Sequence[str]) -> ClaimsFile:
+        """Return the claims that ask at least one of these workloads, to be asked without the sweep."""
+        kept = (claim for claim in self.claims if not set(claim.workloads).isdisjoint(workloads))
+        return dataclasses.replace(self, claims=tuple(dataclasses.replace(claim, in_sweep=False) for claim in kept))
+
     def scope(self, claim: Claim) -> Mapping[str, Any]:
         """What names mean inside a claim's expressions."""
         return {**self.names, _WORKLOADS: claim.workloads}

@@ -196,15 +196,9 @@ def _claim_checks(claim: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             if outcome["share"] is None:
                 unasked.append(outcome["workload"])
             else:
-                yield (*text, outcome["workload"] or "-", _sides(outcome), f"{100 * outcome['share']:.1f}%")
+                yield (*text, outcome["workload"] or "-", wording.sides(outcome), f"{100 * outcome['share']:.1f}%")
         if unasked:
             yield (*text, wording.names(unasked, "workloads") or "-", "-", "not asked")
-
-
-def _sides(check: Mapping[str, Any]) -> str:
-    if check["left"] is None or check["right"] is None:
-        return "-" if check["point"] is None else str(check["point"]).lower()
-    return f"{wording.number(check['left'])} {check['sign']} {wording.number(check['right'])}"
 
 
 def _csv(document: Document) -> str:
@@ -237,4 +231,4 @@ def _csv(document: Document) -> str:
 
 def _csv_check(check: Mapping[str, Any]) -> str:
     share = "not asked" if check["share"] is None else f"true in {100 * check['share']:.1f}%"
-    return f"{' '.join(check['check'].split())} [{check['workload'] or 'once'}: {_sides(check)}, {share}]"
+    return f"{' '.join(check['check'].split())} [{check['workload'] or 'once'}: {wording.sides(check)}, {share}]"

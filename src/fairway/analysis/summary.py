@@ -12,6 +12,7 @@ from fairway.analysis.regimes import regimes_markdown
 from fairway.analysis.scheduling import scheduling_markdown
 from fairway.analysis.sensitivity import sensitivity_markdown
 from fairway.analysis.tables import Document, read_table
+from fairway.analysis.variants import variants_markdown
 from fairway.errors import InputError
 
 PAGES: Mapping[str, Callable[[Document], str]] = {
@@ -20,6 +21,7 @@ PAGES: Mapping[str, Callable[[Document], str]] = {
     "comparison": comparison_markdown,
     "sensitivity": sensitivity_markdown,
     "regimes": regimes_markdown,
+    "variants": variants_markdown,
     "scheduling": scheduling_markdown,
 }
 _REMEDY = "run the workflow, which writes it"

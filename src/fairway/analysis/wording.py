@@ -36,6 +36,13 @@ def figure(name: str, values: Sequence[float | int | str]) -> str:
     return f"{_label(name)} {words}"
 
 
+def sides(check: Mapping[str, Any]) -> str:
+    """Say both sides of a check, or whether it is true if it is no plain comparison; a dash if that is not known."""
+    if check["left"] is None or check["right"] is None:
+        return "-" if check["point"] is None else str(check["point"]).lower()
+    return f"{number(check['left'])} {check['sign']} {number(check['right'])}"
+
+
 def extrapolated(share: float) -> str:
     """Say what share of the computed tokens has step times from outside the profile's measured range."""
     return f"{100 * share:.1f}% of prefill tokens extrapolated"
