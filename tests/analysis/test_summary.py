@@ -103,4 +103,13 @@ def test_a_reference_says_what_made_it_on_every_page_and_in_the_readme(tmp_path:
 
 
 def test_every_page_has_its_renderer() -> None:
-    assert list(PAGES) == ["claims", "metrics", "comparison", "sensitivity", "regimes", "variants", "scheduling"]
+    assert list(PAGES) == [
+        "claims",
+        "metrics",
+        "comparison",
+        "sensitivity",
+        "regimes",
+        "variants",
+        "second-seeds",
+        "scheduling",
+    ]

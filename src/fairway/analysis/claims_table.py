@@ -38,6 +38,7 @@ def claims_document(
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
         "seeds": min((len(result.seeds) for result in tabulated), default=0),
+        "seed_numbers": sorted({seed for result in tabulated for seed in result.seeds}),
         "not_counted": not_counted(tabulated),
         "workloads": list(expected.groups[0].workloads),
         "policies": list(expected.groups[0].policies),
@@ -81,7 +82,7 @@ def readers_table(document: Document) -> str:
                 f"{claim['says']} (`{claim['id']}`)",
                 wording.paper(claim["paper"]) or "-",
                 _here(claim) or "-",
-                _verdict(claim),
+                verdict_words(claim),
                 _sweep(claim),
                 _evidence(claim),
             )
@@ -96,7 +97,7 @@ def terminal(document: Document, folder: Path) -> str:
     lines.append("")
     ids = max(len(claim["id"]) for claim in document["claims"])
     for claim in document["claims"]:
-        text = f"{claim['id']:<{ids}}  {_verdict(claim)}. {_here(claim)}".rstrip(". ")
+        text = f"{claim['id']:<{ids}}  {verdict_words(claim)}. {_here(claim)}".rstrip(". ")
         lines += textwrap.wrap(text, _WIDTH, subsequent_indent=" " * (ids + 2), break_on_hyphens=False)
     lines += ["", f"Tables: {folder}/claims.md, claims.csv, claims.json"]
     return "\n".join(lines)
@@ -134,7 +135,7 @@ def _edit(edit: Mapping[str, Any]) -> str:
 
 
 def _here(claim: Mapping[str, Any]) -> str:
-    parts = [*_figures(claim), *_partial(claim)]
+    parts = [*figure_words(claim), *_partial(claim)]
     if claim["detail"]:
         parts.append(claim["detail"])
     if claim["missing"]:
@@ -144,7 +145,8 @@ def _here(claim: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _figures(claim: Mapping[str, Any]) -> list[str]:
+def figure_words(claim: Mapping[str, Any]) -> list[str]:
+    """Say each of a claim's figures."""
     by_name: dict[str, list[float]] = {}
     for figure in claim["figures"]:
         by_name.setdefault(figure["name"], []).append(figure["point"])
@@ -159,7 +161,8 @@ def _partial(claim: Mapping[str, Any]) -> list[str]:
     return [f"of its checks that can be asked, {sum(asked)} of {len(asked)} true"] if asked else []
 
 
-def _verdict(claim: Mapping[str, Any]) -> str:
+def verdict_words(claim: Mapping[str, Any]) -> str:
+    """Say a claim's verdict, and whether it is indicative or rests on edited results."""
     marks = ["indicative"] if claim["indicative"] and claim["verdict"] != CANNOT_BE_ASKED else []
     marks += ["edited"] if claim["edits"] else []
     return f"{claim['verdict']} ({', '.join(marks)})" if marks else str(claim["verdict"])
@@ -208,7 +211,7 @@ def _csv(document: Document) -> str:
             "kind": claim["kind"],
             "claim": claim["says"],
             "paper": wording.paper(claim["paper"]),
-            "here": "; ".join(_figures(claim)),
+            "here": "; ".join(figure_words(claim)),
             "verdict": claim["verdict"],
             "indicative": claim["indicative"],
             "evidence": claim["evidence"],

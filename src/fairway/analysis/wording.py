@@ -89,3 +89,14 @@ def selected(phase: str, prompts: str, kind: str) -> str:
     """Return which requests are meant; each part may be "all"."""
     labels = {"": phase, " prompts": prompts, " requests": kind}
     return ", ".join(f"{value}{what}" for what, value in labels.items() if value != "all") or "all"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Say ascending whole numbers, runs of them by their ends: ``1 to 19, 1020``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
