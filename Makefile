@@ -33,7 +33,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference test test-all vllm-env parity-full bench lock clean
+.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -73,6 +73,16 @@ reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and s
 		--scheduling results/scheduling.json \
 		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) --date "$$(date -u +%F)" \
 		--commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
+
+# An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
+EXPERIMENT = $(if $(filter config/causes/%,$(CONFIG)),results/causes/$(basename $(notdir $(CONFIG))),.)
+
+causes: check-cores $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<name>.yaml); the figures of its causes go to docs/causes.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)" --snakefile Snakefile \
+		--directory "$(EXPERIMENT)" replays
+	PYTHONPATH=src $(VENV_PYTHON) scripts/measure_causes.py --config "$(CONFIG)" --causes paper/causes.yaml \
+		--claims paper/claims.yaml --rows-root "$(EXPERIMENT)/results/rows/sim" --out-dir docs/causes
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
 	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py

@@ -66,6 +66,11 @@ class ClaimsFile:
     sets: Mapping[str, tuple[str, ...]]
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The claims' names."""
+        return tuple(claim.id for claim in self.claims)
+
+    @property
     def sweep(self) -> tuple[str, ...]:
         """The configurations of the sweep, each a workload."""
         return self.sets.get("sweep", ())

@@ -12,11 +12,12 @@ from typing import Any
 
 from fairway.analysis import markdown, wording
 from fairway.analysis.bootstrap import Resampling
+from fairway.analysis.causes import KnownCause
 from fairway.analysis.inputs import Expected, Inputs
 from fairway.analysis.metrics import extrapolated_tokens_share
 from fairway.analysis.not_counted import not_counted
 from fairway.analysis.tables import Document, csv_of, read_table, write_pages
-from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, VERDICTS, Answer, Edit, exact_edit
+from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, UNHELD, VERDICTS, Answer, Edit, exact_edit
 from fairway.files import sha256
 
 _WIDTH = 120
@@ -25,7 +26,12 @@ _REMEDY = "run scripts/answer_claims.py again"
 
 
 def claims_document(
-    answers: Sequence[Answer], inputs: Inputs, expected: Expected, claims_path: Path, resampling: Resampling
+    answers: Sequence[Answer],
+    inputs: Inputs,
+    expected: Expected,
+    claims_path: Path,
+    resampling: Resampling,
+    causes: Sequence[KnownCause] = (),
 ) -> Document:
     """Put answers and what they rest on into one JSON-ready document."""
     results = [inputs.results[key] for key in sorted(inputs.results)]
@@ -34,6 +40,7 @@ def claims_document(
     absent = [inputs.absent[key] for key in sorted(inputs.absent)]
     tabulated = [inputs.results[key] for key in expected.groups[0].keys if key in inputs.results]
     counts = Counter(answer.verdict for answer in answers)
+    unheld = {answer.id for answer in answers if answer.verdict in UNHELD}
     return {
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
@@ -50,6 +57,7 @@ def claims_document(
         "missing": [*absent, *([inputs.exact_absent] if inputs.exact_absent else [])],
         "verdicts": {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]},
         "claims": [dataclasses.asdict(answer) for answer in answers],
+        "causes": [dataclasses.asdict(cause) for cause in causes if cause.claim in unheld],
     }
 
 
@@ -74,7 +82,21 @@ def claims_markdown(document: Document) -> str:
 
 
 def readers_table(document: Document) -> str:
-    """The table alone, as the README shows it."""
+    """The table and the causes below it, as the README shows them."""
+    return "\n\n".join([_table(document), *_causes(document)])
+
+
+def _causes(document: Document) -> list[str]:
+    """Why claims do not hold, one line each; nothing where no cause is known."""
+    lines = [
+        f"* `{cause['claim']}`: {cause['says']} (found with `{cause['configuration']}`: {cause['sample']}, "
+        f"{cause['evidence']})"
+        for cause in document["causes"]
+    ]
+    return ["Why claims do not hold here; this decides nothing:", "\n".join(lines)] if lines else []
+
+
+def _table(document: Document) -> str:
     return markdown.table(
         ("Claim", "Paper", "Here", "Verdict", "Sweep", "Evidence"),
         (
@@ -96,8 +118,10 @@ def terminal(document: Document, folder: Path) -> str:
     lines = [line for paragraph in _head(document) for line in textwrap.wrap(paragraph, _WIDTH)]
     lines.append("")
     ids = max(len(claim["id"]) for claim in document["claims"])
+    causes = {cause["claim"]: f". Cause: {cause['says']}" for cause in document["causes"]}
     for claim in document["claims"]:
         text = f"{claim['id']:<{ids}}  {verdict_words(claim)}. {_here(claim)}".rstrip(". ")
+        text += causes.get(claim["id"], "")
         lines += textwrap.wrap(text, _WIDTH, subsequent_indent=" " * (ids + 2), break_on_hyphens=False)
     lines += ["", f"Tables: {folder}/claims.md, claims.csv, claims.json"]
     return "\n".join(lines)

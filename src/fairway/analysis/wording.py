@@ -30,10 +30,13 @@ def figure(name: str, values: Sequence[float | int | str]) -> str:
     words = ", ".join(dict.fromkeys(value if isinstance(value, str) else number(value) for value in values))
     if name == "says":
         return words
-    for suffix, unit in (("_s", " s"), ("_pct", "%")):
-        if name.endswith(suffix):
-            return f"{_label(name.removesuffix(suffix))} {words}{unit}"
-    return f"{_label(name)} {words}"
+    label, unit = _unit(name)
+    return f"{label.replace('_', ' ')} {words}{unit}"
+
+
+def amount(name: str, value: float) -> str:
+    """Say a named figure's number with its unit, without its name."""
+    return f"{number(value)}{_unit(name)[1]}"
 
 
 def sides(check: Mapping[str, Any]) -> str:
@@ -81,8 +84,12 @@ def _group(kind: str, listed: Sequence[str]) -> str:
     return f"{plural} {', '.join(listed)}" if len(listed) <= _MOST_NAMED else f"{len(listed)} {plural}"
 
 
-def _label(name: str) -> str:
-    return name.replace("_", " ")
+def _unit(name: str) -> tuple[str, str]:
+    """Return a figure's name without the suffix that tells its unit, and the unit."""
+    for suffix, unit in (("_s", " s"), ("_pct", "%")):
+        if name.endswith(suffix):
+            return name.removesuffix(suffix), unit
+    return name, ""
 
 
 def selected(phase: str, prompts: str, kind: str) -> str:
