@@ -33,7 +33,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference test test-all vllm-env parity-full bench lock clean
+.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -62,13 +62,27 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
+# The README shows any run but that of the second seeds, which stands beside the full one.
+SHOWN = $(if $(filter %/second-seeds.yaml,$(CONFIG)),,--readme README.md)
+SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
+
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
 		--out-csv results/scheduling.csv
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_reference.py --summary results/tables/summary.json \
 		--scheduling results/scheduling.json \
-		--config "$(CONFIG)" --references docs/reference --readme README.md --date "$$(date -u +%F)" \
+		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) --date "$$(date -u +%F)" \
 		--commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
+
+# An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
+EXPERIMENT = $(if $(filter config/causes/%,$(CONFIG)),results/causes/$(basename $(notdir $(CONFIG))),.)
+
+causes: check-cores $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<name>.yaml); the figures of its causes go to docs/causes.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)" --snakefile Snakefile \
+		--directory "$(EXPERIMENT)" replays
+	PYTHONPATH=src $(VENV_PYTHON) scripts/measure_causes.py --config "$(CONFIG)" --causes paper/causes.yaml \
+		--claims paper/claims.yaml --rows-root "$(EXPERIMENT)/results/rows/sim" --out-dir docs/causes
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
 	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.bootstrap import Resampling
+from fairway.analysis.causes import known_causes
 from fairway.analysis.claims import read_claims
 from fairway.analysis.claims_table import claims_document, is_sound, terminal, write_claims
 from fairway.analysis.inputs import Expected, Group, gather, parse_group
@@ -39,6 +40,19 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--exact", type=Path, required=True, help="outcomes of the exact checks (JSON)")
     parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML)")
     parser.add_argument(
+        "--causes",
+        nargs=2,
+        type=Path,
+        metavar=("FILE", "FOLDER"),
+        help="the file of causes (YAML) and the folder of their figures, to say why claims do not hold",
+    )
+    parser.add_argument(
+        "--root",
+        type=Path,
+        default=Path(__file__).resolve().parents[1],
+        help="folder that the causes' configurations are in (default: this script's repository)",
+    )
+    parser.add_argument(
         "--resamples", type=positive, default=10_000, help="resamples of the bootstrap (default: %(default)s)"
     )
     parser.add_argument(
@@ -65,11 +79,12 @@ def main() -> int:
         arguments.exact,
     )
     claims = read_claims(arguments.claims)
+    causes = known_causes(*arguments.causes, claims.ids, arguments.root) if arguments.causes else ()
     if arguments.about:
         claims = claims.about(arguments.about)
     inputs = gather(expected)
     answers = answer_claims(claims, inputs, resampling)
-    document = claims_document(answers, inputs, expected, arguments.claims, resampling)
+    document = claims_document(answers, inputs, expected, arguments.claims, resampling, causes)
     write_claims(arguments.out_dir, document)
     if arguments.status_later or is_sound(document):
         return 0

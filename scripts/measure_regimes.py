@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from fairway.command import in_step, run
+from fairway.command import in_step, run, spare_pandas
 from fairway.files import write_sealed
 from fairway.regime import measure_regime
 
@@ -24,6 +24,7 @@ def main() -> int:
     parser.add_argument("--out", action="append", type=Path, required=True, help="JSON file to write")
     parser.add_argument("--phase", required=True, help="phase to measure, such as spike")
     arguments = parser.parse_args()
+    spare_pandas()
     for rows, traces, out in in_step(arguments, "rows", "traces", "out"):
         write_sealed(out, dataclasses.asdict(measure_regime(rows, traces, arguments.phase)))
     return 0

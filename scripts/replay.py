@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from fairway.command import in_step, positive, run
+from fairway.command import in_step, positive, run, spare_pandas
 from fairway.engine import EVICTIONS
 from fairway.errors import InputError
 from fairway.experiment import EVIDENCE_OF_BACKEND, Experiment, run_experiment
@@ -47,6 +47,7 @@ def main() -> int:
         "--out-dir", action="append", required=True, type=Path, help="folder of the Parquet files and their seal"
     )
     arguments = parser.parse_args()
+    spare_pandas()
     experiment = Experiment(
         policy=arguments.policy,
         parameters=dict(_assignment(text) for text in arguments.set),

@@ -34,6 +34,19 @@ def _refuse(message: str) -> int:
     return EXIT_BAD_INPUT
 
 
+class _WithoutPandas:
+    """An importer that finds no pandas."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is kept out of this process", name=name)
+
+
+def spare_pandas() -> None:
+    """Keep pandas out of this process: pyarrow would import it, which takes as long as a replay, to know its types."""
+    sys.meta_path.insert(0, _WithoutPandas())
+
+
 def in_step(arguments: argparse.Namespace, *names: str) -> Iterator[tuple[Any, ...]]:
     """Yield the values of repeated options together: the first of each, the second of each, and so on.
 

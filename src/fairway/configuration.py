@@ -104,6 +104,13 @@ class Configuration:
         """All workloads, the varied ones last."""
         return (*self.workloads, *self.workload_variants.names)
 
+    @property
+    def all_policies(self) -> tuple[str, ...]:
+        """Every policy that runs on some workload."""
+        return tuple(
+            dict.fromkeys(name for workload in self.replayed_workloads for name in self.policies_for(workload))
+        )
+
     def policies_for(self, workload: str) -> tuple[str, ...]:
         """Return the policies that run on a workload."""
         if workload in self.workload_variants.names:

@@ -23,6 +23,7 @@ from fairway.errors import InputError
 ORIGIN = Origin("full", "2026-01-31", "abcdef0123456789", "full.yaml", "0" * 64, {"python": "3.11.0"})
 CLAIMS = {
     "claims": [],
+    "causes": [],
     "verdicts": {"holds": 0},
     "seeds": 20,
     "profiles": ["p"],
@@ -103,4 +104,13 @@ def test_a_reference_says_what_made_it_on_every_page_and_in_the_readme(tmp_path:
 
 
 def test_every_page_has_its_renderer() -> None:
-    assert list(PAGES) == ["claims", "metrics", "comparison", "sensitivity", "regimes", "scheduling"]
+    assert list(PAGES) == [
+        "claims",
+        "metrics",
+        "comparison",
+        "sensitivity",
+        "regimes",
+        "variants",
+        "second-seeds",
+        "scheduling",
+    ]

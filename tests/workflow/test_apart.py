@@ -145,3 +145,34 @@ def test_section_5_2_is_the_two_traces_and_nothing_else(tmp_path: Path, snakemak
     (claims,) = re.findall(r"answer_claims.py .*", text)
     assert "--workloads sec-dynamic-a sec-dynamic-b " in claims
     assert "--about sec-dynamic-a sec-dynamic-b " in claims
+
+
+VARIED = """\
+workload_variants:
+  policies: [fcfs, fairway]
+  workloads:
+    cache-0.25: [sec-dynamic-a, sec-short-0.7]
+    pessimistic: [sec-flood]
+"""
+
+
+def test_varied_workloads_run_beside_their_own_and_stand_in_one_table(
+    tmp_path: Path, snakemake: Callable[..., Process], load: Callable[[str], Configuration]
+) -> None:
+    text = f"workloads: [sec-dynamic-a, sec-flood]\npolicies: [fcfs, lpm, fairway]\n{VARIED}"
+    assert load(text).workload_variants.names == ("sec-dynamic-a--cache-0.25", "sec-flood--pessimistic")
+    planned = plan(tmp_path, snakemake, text)
+    (table,) = re.findall(r"tabulate_variants.py .*", planned)
+    assert "--workloads sec-dynamic-a sec-flood --policies fcfs fairway " in table
+    assert (
+        "--variant cache-0.25 sec-dynamic-a=sec-dynamic-a--cache-0.25 --variant pessimistic sec-flood=sec-fl" in table
+    )
+    (metrics,) = re.findall(r"tabulate_metrics.py .*", planned)
+    assert "--workloads sec-dynamic-a sec-flood --policies" in metrics
+    folders = set(re.findall(r"--out-dir results/rows/sim/(\S+)", planned))
+    assert "sec-flood--pessimistic/fairway" in folders
+    assert "sec-flood--pessimistic/lpm" not in folders
+    for command in re.findall(r"(?:replay|build_traces).py .*", planned):
+        assert ("modelled-pessimistic.json" in command) == ("sec-flood--pessimistic" in command)
+    (summary,) = re.findall(r"summarise.py .*", planned)
+    assert "results/tables/variants.json" in summary

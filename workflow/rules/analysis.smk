@@ -34,7 +34,8 @@ rule answer_claims:
     input:
         rows=row_files("sim", CONFIG.workloads),
         exact=rules.check_exact.output,
-        claims=source("paper/claims.yaml"),
+        claims=CLAIMS_FILE,
+        causes=CAUSES,
     output:
         csv="results/tables/claims.csv",
         md="results/tables/claims.md",
@@ -52,6 +53,7 @@ rule answer_claims:
         policies=CONFIG.policies,
         also=other_groups(),
         about="",
+        causes=CAUSES_OPTIONS,
         seeds=len(CONFIG.seeds),
         resamples=CONFIG.bootstrap.resamples,
         bootstrap_seed=CONFIG.bootstrap.seed,
@@ -60,8 +62,9 @@ rule answer_claims:
     shell:
         'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q}'
         " --workloads {params.workloads:q} --policies {params.policies:q} --seeds-expected {params.seeds}"
-        " --also {params.also:q} {params.about} --exact {input.exact:q} --claims {input.claims:q} --resamples {params.resamples}"
-        " --bootstrap-seed {params.bootstrap_seed} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
+        " --also {params.also:q} {params.about} --exact {input.exact:q} --claims {input.claims:q}"
+        " {params.causes} --resamples {params.resamples} --bootstrap-seed {params.bootstrap_seed}"
+        " --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
 
 
 rule plot_spike_timeline:
@@ -129,7 +132,8 @@ use rule answer_claims as answer_claims_vllm with:
     input:
         rows=row_files("vllm-virtual", CONFIG.workloads),
         exact=rules.check_exact.output,
-        claims=source("paper/claims.yaml"),
+        claims=CLAIMS_FILE,
+        causes=CAUSES,
     output:
         csv="results/tables/vllm-virtual/claims.csv",
         md="results/tables/vllm-virtual/claims.md",

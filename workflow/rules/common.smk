@@ -13,7 +13,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
-from fairway.traces.catalogue import Catalogue
+from fairway.traces.catalogue import Catalogue, varied
 from fairway.traces.corpus import FILE_NAMES
 from fairway.yamlfile import read_yaml
 from batches import replay_batches, workloads_by_seeds
@@ -167,6 +167,9 @@ def one_of(names):
 
 CLAIMS_FILE = source("paper/claims.yaml")
 CLAIMS = read_yaml(Path(CLAIMS_FILE)).values
+CAUSES_FILE, MEASURED_CAUSES = source("paper/causes.yaml"), source("docs/causes")
+CAUSES_OPTIONS = f"--causes {CAUSES_FILE!r} {MEASURED_CAUSES!r} --root {source('.')!r}"
+CAUSES = [CAUSES_FILE, *sorted(map(str, Path(MEASURED_CAUSES).glob("*.json")))]
 SETS, GROUPS = CLAIMS["workload_sets"], CLAIMS["groups"]
 
 # Workloads with seeds or policies of their own are asked apart: tables compare those that all policies ran alike.

@@ -37,6 +37,12 @@ for backend in CONFIG.backends:
                 " --profile {input.profile:q} --backend {wildcards.backend} {params.engine} 2>&1 | tee {log:q}"
 
 
+# All rows and nothing else: `snakemake replays`.
+rule replays:
+    input:
+        ROW_FILES,
+
+
 rule compute_bounds:
     input:
         traces=lambda wildcards: seed_files(TRACE, wildcards.workload),

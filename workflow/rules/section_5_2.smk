@@ -32,6 +32,7 @@ use rule answer_claims as answer_section_5_2 with:
         rows=row_files("sim", SECTION_WORKLOADS),
         exact=rules.check_exact.output,
         claims=CLAIMS_FILE,
+        causes=CAUSES,
     output:
         csv="results/section_5_2/claims.csv",
         md="results/section_5_2/claims.md",
@@ -46,6 +47,7 @@ use rule answer_claims as answer_section_5_2 with:
         workloads=SECTION_WORKLOADS,
         policies=CONFIG.policies,
         also=[],
+        causes=CAUSES_OPTIONS,
         seeds=len(CONFIG.seeds),
         resamples=CONFIG.bootstrap.resamples,
         bootstrap_seed=CONFIG.bootstrap.seed,

@@ -33,6 +33,14 @@ def study_options(workloads, policies):
     return f"{result_options(workloads, policies)} --claims {CLAIMS_FILE!r} {bootstrap}"
 
 
+def variant_options():
+    """Give the options that name each variant and which results of it stand for which workload."""
+    return " ".join(
+        f"--variant {variant} {' '.join(f'{name}={varied(name, variant)}' for name in workloads)}"
+        for variant, workloads in CONFIG.workload_variants.workloads.items()
+    )
+
+
 ABLATIONS = ["fairway", "fairway-absolute", "fairway-nofair", "fairway-absolute-nofair"]
 ABLATION_WORKLOADS = ["sec-short-0.9", "sec-long-0.9", "sec-mixed-0.9", "sec-mixed-1.1"]
 COMPARED = [*GROUPS["baselines"], "fairway"]

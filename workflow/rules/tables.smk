@@ -1,6 +1,8 @@
 """Tables beside metrics and claims, and the one document that holds all of them."""
 
 EXTRA_TABLES = [name for name in ["sensitivity", "regimes"] if can_be_shown(name)]
+EXTRA_TABLES += ["variants"] if CONFIG.workload_variants.names else []
+VARIANTS_STUDY = (TABLE_WORKLOADS, CONFIG.workload_variants.policies)
 
 
 rule tabulate_comparison:
@@ -59,6 +61,26 @@ use rule tabulate_comparison as tabulate_regimes with:
         code=ANALYSIS_CODE,
         script="tabulate_regimes.py",
         options=f"{study_options(*STUDIES['regimes'])} --places results/regimes",
+        folder=subpath(output.csv, parent=True),
+
+
+use rule tabulate_comparison as tabulate_variants with:
+    input:
+        study_rows(*VARIANTS_STUDY),
+        row_files("sim", CONFIG.workload_variants.names),
+        answers=rules.answer_claims.output.json,
+    output:
+        csv="results/tables/variants.csv",
+        md="results/tables/variants.md",
+        json="results/tables/variants.json",
+    log:
+        "logs/tabulate_variants.log",
+    benchmark:
+        "benchmarks/dag/tabulate_variants.tsv"
+    params:
+        code=ANALYSIS_CODE,
+        script="tabulate_variants.py",
+        options=f"{study_options(*VARIANTS_STUDY)} {variant_options()} --answers {rules.answer_claims.output.json}",
         folder=subpath(output.csv, parent=True),
 
 

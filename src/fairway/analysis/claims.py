@@ -66,6 +66,11 @@ class ClaimsFile:
     sets: Mapping[str, tuple[str, ...]]
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The claims' names."""
+        return tuple(claim.id for claim in self.claims)
+
+    @property
     def sweep(self) -> tuple[str, ...]:
         """The configurations of the sweep, each a workload."""
         return self.sets.get("sweep", ())
@@ -74,6 +79,11 @@ class ClaimsFile:
         """Return the claims that ask these workloads and no others."""
         kept = tuple(claim for claim in self.claims if claim.workloads and set(claim.workloads) <= set(workloads))
         return dataclasses.replace(self, claims=kept)
+
+    def asking(self, workloads: Sequence[str]) -> ClaimsFile:
+        """Return the claims that ask at least one of these workloads, to be asked without the sweep."""
+        kept = (claim for claim in self.claims if not set(claim.workloads).isdisjoint(workloads))
+        return dataclasses.replace(self, claims=tuple(dataclasses.replace(claim, in_sweep=False) for claim in kept))
 
     def scope(self, claim: Claim) -> Mapping[str, Any]:
         """What names mean inside a claim's expressions."""

@@ -12,11 +12,12 @@ from typing import Any
 
 from fairway.analysis import markdown, wording
 from fairway.analysis.bootstrap import Resampling
+from fairway.analysis.causes import KnownCause
 from fairway.analysis.inputs import Expected, Inputs
 from fairway.analysis.metrics import extrapolated_tokens_share
 from fairway.analysis.not_counted import not_counted
 from fairway.analysis.tables import Document, csv_of, read_table, write_pages
-from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, VERDICTS, Answer, Edit, exact_edit
+from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, UNHELD, VERDICTS, Answer, Edit, exact_edit
 from fairway.files import sha256
 
 _WIDTH = 120
@@ -25,7 +26,12 @@ _REMEDY = "run scripts/answer_claims.py again"
 
 
 def claims_document(
-    answers: Sequence[Answer], inputs: Inputs, expected: Expected, claims_path: Path, resampling: Resampling
+    answers: Sequence[Answer],
+    inputs: Inputs,
+    expected: Expected,
+    claims_path: Path,
+    resampling: Resampling,
+    causes: Sequence[KnownCause] = (),
 ) -> Document:
     """Put answers and what they rest on into one JSON-ready document."""
     results = [inputs.results[key] for key in sorted(inputs.results)]
@@ -34,10 +40,12 @@ def claims_document(
     absent = [inputs.absent[key] for key in sorted(inputs.absent)]
     tabulated = [inputs.results[key] for key in expected.groups[0].keys if key in inputs.results]
     counts = Counter(answer.verdict for answer in answers)
+    unheld = {answer.id for answer in answers if answer.verdict in UNHELD}
     return {
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
         "seeds": min((len(result.seeds) for result in tabulated), default=0),
+        "seed_numbers": sorted({seed for result in tabulated for seed in result.seeds}),
         "not_counted": not_counted(tabulated),
         "workloads": list(expected.groups[0].workloads),
         "policies": list(expected.groups[0].policies),
@@ -49,6 +57,7 @@ def claims_document(
         "missing": [*absent, *([inputs.exact_absent] if inputs.exact_absent else [])],
         "verdicts": {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]},
         "claims": [dataclasses.asdict(answer) for answer in answers],
+        "causes": [dataclasses.asdict(cause) for cause in causes if cause.claim in unheld],
     }
 
 
@@ -73,7 +82,21 @@ def claims_markdown(document: Document) -> str:
 
 
 def readers_table(document: Document) -> str:
-    """The table alone, as the README shows it."""
+    """The table and the causes below it, as the README shows them."""
+    return "\n\n".join([_table(document), *_causes(document)])
+
+
+def _causes(document: Document) -> list[str]:
+    """Why claims do not hold, one line each; nothing where no cause is known."""
+    lines = [
+        f"* `{cause['claim']}`: {cause['says']} (found with `{cause['configuration']}`: {cause['sample']}, "
+        f"{cause['evidence']})"
+        for cause in document["causes"]
+    ]
+    return ["Why claims do not hold here; this decides nothing:", "\n".join(lines)] if lines else []
+
+
+def _table(document: Document) -> str:
     return markdown.table(
         ("Claim", "Paper", "Here", "Verdict", "Sweep", "Evidence"),
         (
@@ -81,7 +104,7 @@ def readers_table(document: Document) -> str:
                 f"{claim['says']} (`{claim['id']}`)",
                 wording.paper(claim["paper"]) or "-",
                 _here(claim) or "-",
-                _verdict(claim),
+                verdict_words(claim),
                 _sweep(claim),
                 _evidence(claim),
             )
@@ -95,8 +118,10 @@ def terminal(document: Document, folder: Path) -> str:
     lines = [line for paragraph in _head(document) for line in textwrap.wrap(paragraph, _WIDTH)]
     lines.append("")
     ids = max(len(claim["id"]) for claim in document["claims"])
+    causes = {cause["claim"]: f". Cause: {cause['says']}" for cause in document["causes"]}
     for claim in document["claims"]:
-        text = f"{claim['id']:<{ids}}  {_verdict(claim)}. {_here(claim)}".rstrip(". ")
+        text = f"{claim['id']:<{ids}}  {verdict_words(claim)}. {_here(claim)}".rstrip(". ")
+        text += causes.get(claim["id"], "")
         lines += textwrap.wrap(text, _WIDTH, subsequent_indent=" " * (ids + 2), break_on_hyphens=False)
     lines += ["", f"Tables: {folder}/claims.md, claims.csv, claims.json"]
     return "\n".join(lines)
@@ -134,7 +159,7 @@ def _edit(edit: Mapping[str, Any]) -> str:
 
 
 def _here(claim: Mapping[str, Any]) -> str:
-    parts = [*_figures(claim), *_partial(claim)]
+    parts = [*figure_words(claim), *_partial(claim)]
     if claim["detail"]:
         parts.append(claim["detail"])
     if claim["missing"]:
@@ -144,7 +169,8 @@ def _here(claim: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _figures(claim: Mapping[str, Any]) -> list[str]:
+def figure_words(claim: Mapping[str, Any]) -> list[str]:
+    """Say each of a claim's figures."""
     by_name: dict[str, list[float]] = {}
     for figure in claim["figures"]:
         by_name.setdefault(figure["name"], []).append(figure["point"])
@@ -159,7 +185,8 @@ def _partial(claim: Mapping[str, Any]) -> list[str]:
     return [f"of its checks that can be asked, {sum(asked)} of {len(asked)} true"] if asked else []
 
 
-def _verdict(claim: Mapping[str, Any]) -> str:
+def verdict_words(claim: Mapping[str, Any]) -> str:
+    """Say a claim's verdict, and whether it is indicative or rests on edited results."""
     marks = ["indicative"] if claim["indicative"] and claim["verdict"] != CANNOT_BE_ASKED else []
     marks += ["edited"] if claim["edits"] else []
     return f"{claim['verdict']} ({', '.join(marks)})" if marks else str(claim["verdict"])
@@ -196,15 +223,9 @@ def _claim_checks(claim: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             if outcome["share"] is None:
                 unasked.append(outcome["workload"])
             else:
-                yield (*text, outcome["workload"] or "-", _sides(outcome), f"{100 * outcome['share']:.1f}%")
+                yield (*text, outcome["workload"] or "-", wording.sides(outcome), f"{100 * outcome['share']:.1f}%")
         if unasked:
             yield (*text, wording.names(unasked, "workloads") or "-", "-", "not asked")
-
-
-def _sides(check: Mapping[str, Any]) -> str:
-    if check["left"] is None or check["right"] is None:
-        return "-" if check["point"] is None else str(check["point"]).lower()
-    return f"{wording.number(check['left'])} {check['sign']} {wording.number(check['right'])}"
 
 
 def _csv(document: Document) -> str:
@@ -214,7 +235,7 @@ def _csv(document: Document) -> str:
             "kind": claim["kind"],
             "claim": claim["says"],
             "paper": wording.paper(claim["paper"]),
-            "here": "; ".join(_figures(claim)),
+            "here": "; ".join(figure_words(claim)),
             "verdict": claim["verdict"],
             "indicative": claim["indicative"],
             "evidence": claim["evidence"],
@@ -237,4 +258,4 @@ def _csv(document: Document) -> str:
 
 def _csv_check(check: Mapping[str, Any]) -> str:
     share = "not asked" if check["share"] is None else f"true in {100 * check['share']:.1f}%"
-    return f"{' '.join(check['check'].split())} [{check['workload'] or 'once'}: {_sides(check)}, {share}]"
+    return f"{' '.join(check['check'].split())} [{check['workload'] or 'once'}: {wording.sides(check)}, {share}]"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.claims import read_claims
 from fairway.analysis.collection import Collection, Wanted, collect
+from fairway.analysis.results import read_result
 from fairway.analysis.study import Study
+from fairway.analysis.variants import Variant
 from fairway.command import not_negative, positive
+from fairway.errors import InputError
 
 
 def add_result_options(parser: argparse.ArgumentParser) -> None:
@@ -59,3 +64,23 @@ def study_of(arguments: argparse.Namespace) -> Study:
     """Read what `add_study_options` asked for; InputError if no result is there or the claims file is bad."""
     resampling = Resampling(arguments.resamples, arguments.bootstrap_seed)
     return Study.of(collection_of(arguments), read_claims(arguments.claims), resampling)
+
+
+def variant_of(arguments: argparse.Namespace, name: str, pairs: Sequence[str]) -> Variant:
+    """Read a variant's results, written ``WORKLOAD=VARIED``, under the policies that `add_result_options` asked for.
+
+    Raises:
+        InputError: there is no pair, one is none, or a result is missing.
+    """
+    splits = [pair.partition("=") for pair in pairs]
+    if not splits or not all(workload and varied for workload, _, varied in splits):
+        raise InputError(
+            f"--variant {name} {' '.join(pairs)} names no WORKLOAD=VARIED",
+            remedy="write it like raw-ticks mooncake-0.9=mooncake-0.9--raw-ticks",
+        )
+    results = {
+        (workload, policy): dataclasses.replace(read_result(arguments.rows_root, varied, policy), workload=workload)
+        for workload, _, varied in splits
+        for policy in arguments.policies
+    }
+    return Variant(name, results)

@@ -10,8 +10,10 @@ from fairway.analysis.comparison import comparison_markdown
 from fairway.analysis.metrics_table import metrics_markdown
 from fairway.analysis.regimes import regimes_markdown
 from fairway.analysis.scheduling import scheduling_markdown
+from fairway.analysis.second_seeds import second_seeds_markdown
 from fairway.analysis.sensitivity import sensitivity_markdown
 from fairway.analysis.tables import Document, read_table
+from fairway.analysis.variants import variants_markdown
 from fairway.errors import InputError
 
 PAGES: Mapping[str, Callable[[Document], str]] = {
@@ -20,6 +22,8 @@ PAGES: Mapping[str, Callable[[Document], str]] = {
     "comparison": comparison_markdown,
     "sensitivity": sensitivity_markdown,
     "regimes": regimes_markdown,
+    "variants": variants_markdown,
+    "second-seeds": second_seeds_markdown,
     "scheduling": scheduling_markdown,
 }
 _REMEDY = "run the workflow, which writes it"

@@ -25,6 +25,8 @@ WITHOUT_VERDICT = "shown without verdict"
 MISSING = "missing"
 VERDICTS = (HOLDS, IN_PART, DOES_NOT_HOLD, WITHOUT_VERDICT, CANNOT_BE_ASKED, MISSING)
 
+UNHELD = (IN_PART, DOES_NOT_HOLD)  # verdicts that want a cause
+
 SHARE_TO_HOLD = 0.975  # share of resamples in which all checks are true together
 FULL_SEEDS = 20  # fewer make a verdict indicative
 _MEASURED = "measured"

@@ -30,10 +30,20 @@ def figure(name: str, values: Sequence[float | int | str]) -> str:
     words = ", ".join(dict.fromkeys(value if isinstance(value, str) else number(value) for value in values))
     if name == "says":
         return words
-    for suffix, unit in (("_s", " s"), ("_pct", "%")):
-        if name.endswith(suffix):
-            return f"{_label(name.removesuffix(suffix))} {words}{unit}"
-    return f"{_label(name)} {words}"
+    label, unit = _unit(name)
+    return f"{label.replace('_', ' ')} {words}{unit}"
+
+
+def amount(name: str, value: float) -> str:
+    """Say a named figure's number with its unit, without its name."""
+    return f"{number(value)}{_unit(name)[1]}"
+
+
+def sides(check: Mapping[str, Any]) -> str:
+    """Say both sides of a check, or whether it is true if it is no plain comparison; a dash if that is not known."""
+    if check["left"] is None or check["right"] is None:
+        return "-" if check["point"] is None else str(check["point"]).lower()
+    return f"{number(check['left'])} {check['sign']} {number(check['right'])}"
 
 
 def extrapolated(share: float) -> str:
@@ -74,11 +84,26 @@ def _group(kind: str, listed: Sequence[str]) -> str:
     return f"{plural} {', '.join(listed)}" if len(listed) <= _MOST_NAMED else f"{len(listed)} {plural}"
 
 
-def _label(name: str) -> str:
-    return name.replace("_", " ")
+def _unit(name: str) -> tuple[str, str]:
+    """Return a figure's name without the suffix that tells its unit, and the unit."""
+    for suffix, unit in (("_s", " s"), ("_pct", "%")):
+        if name.endswith(suffix):
+            return name.removesuffix(suffix), unit
+    return name, ""
 
 
 def selected(phase: str, prompts: str, kind: str) -> str:
     """Return which requests are meant; each part may be "all"."""
     labels = {"": phase, " prompts": prompts, " requests": kind}
     return ", ".join(f"{value}{what}" for what, value in labels.items() if value != "all") or "all"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Say ascending whole numbers, runs of them by their ends: ``1 to 19, 1020``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)

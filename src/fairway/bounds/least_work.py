@@ -7,6 +7,7 @@ any other request of the trace, earlier or later. So they lie far below what an 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain as concatenated
@@ -31,19 +32,26 @@ class LeastWork:
 
 
 def least_work(trace: Trace, profile: Profile, budget_tokens: int, block_tokens: int) -> LeastWork:
-    """Return the least work of every request.
+    """Return the least work of every request of a trace; see `least_works`."""
+    return least_works([trace], profile, budget_tokens, block_tokens)[0]
 
-    A step computes at most ``budget_tokens``. ``InputError`` if ``block_tokens`` and the trace's blocks do not divide.
+
+def least_works(traces: Sequence[Trace], profile: Profile, budget_tokens: int, block_tokens: int) -> list[LeastWork]:
+    """Return the least work of every request of each trace; what is asked of one profile is found once for all.
+
+    A step computes at most ``budget_tokens``. ``InputError`` if ``block_tokens`` and a trace's blocks do not divide.
     """
-    free_tokens = shared_tokens(trace, block_tokens)
+    ends = np.cumsum([len(trace) for trace in traces])[:-1]
+    free_tokens = np.concatenate([shared_tokens(trace, block_tokens) for trace in traces])
+    n_tokens = np.concatenate([trace.prompt_tokens for trace in traces])
     per_token = lowest_ns_per_token(profile, budget_tokens)
-    uncached = (trace.prompt_tokens - free_tokens).tolist()
-    sizes = [tokens * per_token.numerator // per_token.denominator for tokens in uncached]
-    return LeastWork(
-        free_tokens=free_tokens,
-        size_ns=np.array(sizes, dtype=np.int64),
-        least_ns=least_times(trace.prompt_tokens, free_tokens, profile, budget_tokens),
+    sizes = [tokens * per_token.numerator // per_token.denominator for tokens in (n_tokens - free_tokens).tolist()]
+    columns = (
+        free_tokens,
+        np.array(sizes, dtype=np.int64),
+        least_times(n_tokens, free_tokens, profile, budget_tokens),
     )
+    return [LeastWork(*parts) for parts in zip(*(np.split(column, ends) for column in columns), strict=True)]
 
 
 def shared_tokens(trace: Trace, block_tokens: int) -> Int64Array:

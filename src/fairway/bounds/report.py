@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairway.bounds.least_work import LeastWork, least_work
+from fairway.bounds.least_work import LeastWork, least_works
 from fairway.errors import InputError
 from fairway.profile import Profile
-from fairway.traces import read_trace
+from fairway.traces import Trace, read_trace
 
 
 def bounds_of(files: Sequence[Path], profile: Profile, budget_tokens: int, block_tokens: int) -> dict[str, Any]:
@@ -18,13 +18,15 @@ def bounds_of(files: Sequence[Path], profile: Profile, budget_tokens: int, block
     Raises:
         InputError: a trace cannot be read, or two of them have one seed.
     """
-    seeds: dict[str, dict[str, list[int]]] = {}
+    traces: dict[str, Trace] = {}
     for place, file in enumerate(files):
         trace = read_trace(file)
         seed = str(trace.header.get("seed", place))
-        if seed in seeds:
+        if seed in traces:
             raise InputError(f"has seed {seed}, as another trace has", file=file, remedy="give each trace once")
-        seeds[seed] = _columns(least_work(trace, profile, budget_tokens, block_tokens))
+        traces[seed] = trace
+    works = least_works(list(traces.values()), profile, budget_tokens, block_tokens)
+    seeds = {seed: _columns(work) for seed, work in zip(traces, works, strict=True)}
     return {"profile": profile.name, "budget_tokens": budget_tokens, "block_tokens": block_tokens, "seeds": seeds}
 
 
