@@ -140,11 +140,11 @@ def read_runs(folder: Path) -> pa.Table:
 
 @dataclass(frozen=True)
 class Move:
-    """One number of a sealed summary that is no longer what it was."""
+    """One value of a sealed summary that is no longer what it was."""
 
     name: str
-    old: int | None
-    new: int | None
+    old: int | str | None
+    new: int | str | None
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class _Judge:
             absent=tuple(sorted(trail.absent)),
             edits=(
                 *(self._edit(key) for key in keys if key in self._inputs.edits),
-                *([exact_edit(self._inputs.exact_edited)] if self._inputs.exact_edited and trail.exact else []),
+                *(exact_edits(self._inputs) if trail.exact else ()),
             ),
             detail="; ".join(self._inputs.exact[name].detail for name in sorted(trail.exact)),
             cases=sum(self._inputs.exact[name].cases for name in sorted(trail.exact)),
@@ -243,9 +243,10 @@ class _Judge:
         return Edit("/".join(key), check.edited, check.moved)
 
 
-def exact_edit(file: str) -> Edit:
-    """Say that the outcomes of the exact checks were changed after they were written."""
-    return Edit("the exact checks", (file,), ())
+def exact_edits(inputs: Inputs) -> tuple[Edit, ...]:
+    """Say whether and how the outcomes of the exact checks were changed after they were written."""
+    check = inputs.exact_edit
+    return (Edit("the exact checks", check.edited, check.moved),) if check.edited else ()
 
 
 def _add(total: Trail, part: Trail) -> None:
