@@ -118,7 +118,7 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
             (
                 request_columns(trace, result, labels),
                 hook_columns(result.hooks, labels),
-                run_columns(trace, result, labels, limits.cache_blocks),
+                run_columns(trace, result, labels, limits.cache_blocks, limits.block_tokens),
             )
         )
         remarks += [f"refused: {file}: {message}" for message in result.refusals]

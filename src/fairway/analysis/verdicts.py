@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairway.analysis.bootstrap import Resampling, interval
+from fairway.analysis.bootstrap import Resampling, finite, interval
 from fairway.analysis.claims import KINDS, Claim, ClaimsFile, Item
 from fairway.analysis.collection import Key
 from fairway.analysis.expressions import Value
@@ -198,8 +197,8 @@ class _Judge:
         if trail.missing or trail.absent:
             return None
         vector = np.broadcast_to(np.asarray(value, dtype=np.float64), (self._resampling.resamples + 1,))
-        bounds = interval(vector, self._resampling)
-        return Figure(name, workload, bounds.point, _finite(bounds.low), _finite(bounds.high))
+        bounds = interval(vector, self._resampling, self._blocks(sorted(trail.used)))
+        return Figure(name, workload, bounds.point, finite(bounds.low), finite(bounds.high))
 
     def _sweep_share(self, claim: Claim) -> SweepShare:
         if not claim.in_sweep:
@@ -224,11 +223,11 @@ class _Judge:
 
     def _blocks(self, keys: Sequence[Key]) -> int:
         """How many independent runs the smallest result has."""
-        return min((len(set(self._inputs.results[key].blocks)) for key in keys), default=0)
+        return min((self._inputs.results[key].runs_count for key in keys), default=0)
 
     def _sample(self, keys: Sequence[Key]) -> str:
         results = [self._inputs.results[key] for key in keys]
-        return min(results, key=lambda result: len(set(result.blocks))).sample if results else ""
+        return min(results, key=lambda result: result.runs_count).sample if results else ""
 
     def _refused(self, keys: Sequence[Key]) -> int:
         return sum(refused(self._inputs.results[key], EVERYTHING) for key in keys)
@@ -257,8 +256,4 @@ def _add(total: Trail, part: Trail) -> None:
 
 
 def _point(value: Value) -> float | None:
-    return _finite(float(np.asarray(value).flat[0]))
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return finite(float(np.asarray(value).flat[0]))

@@ -15,9 +15,9 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def bounded(point: float, low: float, high: float) -> str:
-    """Say a number with its interval."""
-    return f"{number(point)} [{number(low)}, {number(high)}]"
+def bounded(point: float, low: float | None, high: float | None) -> str:
+    """Say a number with its interval, if it has one."""
+    return number(point) if low is None or high is None else f"{number(point)} [{number(low)}, {number(high)}]"
 
 
 def policy(name: str) -> str:
