@@ -130,6 +130,20 @@ def test_an_edited_table_is_not_shown_as_if_it_were_ours(rows_root: Path, tmp_pa
     assert (shown.returncode, "was edited after it was written" in shown.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("suffix", [".pdf", ".svg"])
+def test_an_edited_figure_is_told(rows_root: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / "out"
+    answer(rows_root, out)
+    plot("flood", rows_root, out)
+    figures = [out / "flood.pdf", out / "flood.svg"]
+    show = ("show_claims", "--claims", out / "claims.json", "--figures", *figures)
+    assert call(*show).returncode == 0
+    figure = out / f"flood{suffix}"
+    figure.write_bytes(figure.read_bytes().replace(b"0", b"1", 1))
+    shown = call(*show)
+    assert (shown.returncode, f"EDITED after it was written: {figure}" in shown.stdout) == (1, True)
+
+
 def test_a_figure_of_an_edited_result_says_so(rows_root: Path, tmp_path: Path) -> None:
     path = rows_root / "sec-flood" / "fairway" / "requests.parquet"
     frame = pd.read_parquet(path)
