@@ -132,7 +132,7 @@ def test_a_killed_run_goes_on_without_doing_finished_jobs_again(killed: Killed, 
 
 
 def test_progress_and_claims_are_seen(killed: Killed) -> None:
-    line = rf"^\d+ of {JOBS - JOBS_BEFORE_KILL} jobs, .* so far, about .* left$"
+    line = rf"^\d+ of {JOBS - JOBS_BEFORE_KILL} jobs: .+ \(.+\); .+ so far, about .+ left$"
     assert re.search(line, killed.resumed.stdout, flags=re.MULTILINE)
     assert "results/tables/claims.json" in killed.resumed.stdout
 

@@ -233,4 +233,4 @@ def vllm_tables():
 SIZES = {f"replay_{batch.name}": ("replay", len(batch.workloads)) for batch in REPLAY_BATCHES}
 SIZES |= {traces_rule(seeds): ("build_traces", len(seeds)) for seeds in WORKLOADS_BY_SEEDS}
 if workflow.is_main_process:
-    report_progress(SIZES)
+    report_progress(SIZES, workflow.output_settings.quiet or [])
