@@ -45,13 +45,17 @@ rule all:
         rules.tabulate_comparison.output,
         expand("results/tables/{name}.{kind}", name=EXTRA_TABLES, kind=["csv", "md", "json"]),
         rules.summarise.output,
-        expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
         vllm_tables(),
         claims=rules.answer_claims.output.json,
-        tables=expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES, "summary"]),
+        tables=[
+            *expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES, "summary"]),
+            *[table for table in vllm_tables() if table.endswith(".json")],
+        ],
+        figures=expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
     log:
         "logs/show_claims.log",
     conda:
         "envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --tables {input.tables:q} 2>&1 | tee {log:q}'
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --tables {input.tables:q}'
+        " --figures {input.figures:q} 2>&1 | tee {log:q}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.command import not_negative, positive, run
 from fairway.exact import exact_claims
-from fairway.files import write_sealed
+from fairway.files import write_sealed_with_copy
 
 
 def main() -> int:
@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--out", required=True, type=Path, help="JSON file to write")
     arguments = parser.parse_args()
     claims = exact_claims(arguments.queues, arguments.seed)
-    write_sealed(arguments.out, claims)
+    write_sealed_with_copy(arguments.out, claims)
     for name, claim in claims.items():
         print(f"{name}: {'holds' if claim['holds'] else 'does not hold'} ({claim['detail']})")
     return 0

@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from fairway.command import in_step, positive, run, spare_pandas
 from fairway.engine import EVICTIONS
-from fairway.errors import InputError
 from fairway.experiment import EVIDENCE_OF_BACKEND, Experiment, run_experiment
-from fairway.policies import policy_names
+from fairway.policies import ANSWER_LIMIT_S, policy_names
 from fairway.profile import load_profile, profile_names
+from fairway.yamlfile import assignments
 
 
 def main() -> int:
@@ -44,13 +41,19 @@ def main() -> int:
         "--eviction", default="lru", choices=EVICTIONS, help="what the cache gives up first (default lru)"
     )
     parser.add_argument(
+        "--answer-limit-s",
+        type=positive,
+        default=ANSWER_LIMIT_S,
+        help="seconds of computing that the policy may take for one answer (default %(default)g)",
+    )
+    parser.add_argument(
         "--out-dir", action="append", required=True, type=Path, help="folder of the Parquet files and their seal"
     )
     arguments = parser.parse_args()
     spare_pandas()
     experiment = Experiment(
         policy=arguments.policy,
-        parameters=dict(_assignment(text) for text in arguments.set),
+        parameters=assignments(arguments.set, "--set"),
         profile=load_profile(arguments.profile),
         backend=arguments.backend,
         budget_tokens=arguments.budget_tokens,
@@ -59,18 +62,12 @@ def main() -> int:
         cache_blocks=arguments.cache_blocks,
         name=arguments.name,
         eviction=arguments.eviction,
+        answer_limit_s=arguments.answer_limit_s,
     )
     for traces, folder in in_step(arguments, "traces", "out_dir"):
         for remark in run_experiment(experiment, traces, folder):
             print(remark, file=sys.stderr)
     return 0
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise InputError(f"--set {text!r} is no KEY=VALUE", remedy="write it like --set fast_weight=8")
-    return key, yaml.safe_load(value)
 
 
 if __name__ == "__main__":

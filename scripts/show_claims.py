@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.claims_table import is_sound, read_document, terminal
+from fairway.analysis.figures.seal import is_whole
 from fairway.analysis.tables import edited_pages
 from fairway.command import run
 
@@ -13,11 +14,15 @@ from fairway.command import run
 def parse() -> argparse.Namespace:
     """Describe and read the command line."""
     parser = argparse.ArgumentParser(
-        description="Print the claims table. Exit status 1 if a result it rests on was edited or is missing."
+        description="Print the claims table. Exit status 1 if a result it rests on was edited or is missing, "
+        "or a table or figure was edited."
     )
     parser.add_argument("--claims", type=Path, required=True, help="claims.json as answer_claims.py wrote it")
     parser.add_argument(
         "--tables", type=Path, nargs="*", default=[], help="other tables (JSON) whose pages are checked for edits, too"
+    )
+    parser.add_argument(
+        "--figures", type=Path, nargs="*", default=[], help="figures (PDF and SVG) that are checked for edits, too"
     )
     return parser.parse_args()
 
@@ -26,6 +31,7 @@ def main() -> int:
     arguments = parse()
     document = read_document(arguments.claims)
     edited = [page for table in [arguments.claims, *arguments.tables] for page in edited_pages(table)]
+    edited += [str(figure) for figure in arguments.figures if not is_whole(figure)]
     print(terminal(document, arguments.claims.parent))
     for page in edited:
         print(f"EDITED after it was written: {page}. Delete it and run the workflow, which makes it again.")

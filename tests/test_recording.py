@@ -67,7 +67,8 @@ def test_rows_say_what_the_replay_said(files, tmp_path):
     (first, _) = pq.read_table(tmp_path / "rows/runs.parquet").to_pylist()
     assert first["evidence"] == "simulated"
     assert first["profile_evidence"] == "modelled"
-    assert first["cache_blocks"] == 200
+    assert (first["cache_blocks"], first["block_tokens"]) == (200, 16)
+    assert first["left_out_requests"] is None
     assert (first["window"], first["reuse"]) == (None, "known")
     assert first["computed_tokens"] + first["hit_tokens"] == first["prompt_tokens"]
 
@@ -85,6 +86,48 @@ def test_a_variant_has_its_own_name_and_a_window_and_unknown_reuse_are_kept(tmp_
     assert (run["policy"], run["window"], run["reuse"]) == ("fairway-weight-2", 4, "unknown")
     assert (run["left_out_requests"], run["of_requests"], run["left_out_tokens"], run["of_tokens"]) == (3, 10, 60, 100)
     assert run["left_out"] == "prompts above 16 tokens"
+
+
+WINDOW = {
+    **{"window": 4, "trace_requests": 90, "trace_tokens": 9000, "left_out_requests": 7, "left_out_tokens": 5000},
+    "longest_prompt_tokens": 16,
+}
+VERDICTS = {
+    "excluded: empty prompt": {"requests": 2, "prompt_tokens": 0},
+    "excluded: too long": {"requests": 5, "prompt_tokens": 5000},
+    "served": {"requests": 80, "prompt_tokens": 3500},
+    "truncated: output cut": {"requests": 3, "prompt_tokens": 500},
+}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{"parameters": {"cache_blocks": 200, "requests": WINDOW}}, {"screening": {"counts": VERDICTS}}],
+    ids=["window", "screening"],
+)
+def test_rows_say_what_was_left_out_of_a_recorded_trace(tmp_path, header):
+    trace = small_trace()
+    write_trace(dataclasses.replace(trace, header={**trace.header, **header}), tmp_path / "1.jsonl")
+    run_experiment(Experiment("fcfs", PROFILE), [tmp_path / "1.jsonl"], tmp_path / "rows")
+    (run,) = pq.read_table(tmp_path / "rows/runs.parquet").to_pylist()
+    names = ("of_requests", "of_tokens", "left_out_requests", "left_out_tokens")
+    assert [run[name] for name in names] == [90, 9000, 7, 5000]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"screening": 3},
+        {"screening": {"counts": [1]}},
+        {"screening": {"counts": {"excluded": 3}}},
+        {"parameters": {"cache_blocks": 200, "requests": {"left_out_requests": 3}}},
+    ],
+)
+def test_a_header_that_says_otherwise_what_was_left_out_is_refused(tmp_path, header):
+    trace = small_trace()
+    write_trace(dataclasses.replace(trace, header={**trace.header, **header}), tmp_path / "1.jsonl")
+    with pytest.raises(InputError, match="does not say rightly what was left out"):
+        run_experiment(Experiment("fcfs", PROFILE), [tmp_path / "1.jsonl"], tmp_path / "rows")
 
 
 def test_rows_of_another_eviction_bear_its_name(files, tmp_path):
@@ -192,6 +235,8 @@ def test_traces_without_headers_are_told_apart_by_their_place(files, tmp_path):
     [
         ("parameters", []),
         ("parameters", {"cache_blocks": "9"}),
+        ("parameters", {"requests": 3}),
+        ("parameters", {"requests": {"window": "4"}}),
         ("seed", "abc"),
         ("seed", 10**30),
         ("seed_replacements", None),

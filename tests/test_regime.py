@@ -78,7 +78,16 @@ def rows(tmp_path: Path) -> Path:
             **{
                 name: [0, 0]
                 for name in (
-                    *("cache_blocks", "requests", "refused", "steps", "busy_ns", "end_ns", "evicted_blocks"),
+                    *(
+                        "cache_blocks",
+                        "block_tokens",
+                        "requests",
+                        "refused",
+                        "steps",
+                        "busy_ns",
+                        "end_ns",
+                        "evicted_blocks",
+                    ),
                     *("prompt_tokens", "hit_tokens", "computed_tokens", "extrapolated_tokens", "preemptions"),
                     "seed_replacements",
                 )

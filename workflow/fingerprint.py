@@ -29,6 +29,15 @@ EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm
 BOUNDS_SOURCES = [*GROUND, "traces", "profile", "bounds"]
 REGIME_SOURCES = [*GROUND, "traces", "rows.py", "regime.py"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
+# The scripts of each stage's rules. show_claims.py is in none: it makes nothing and runs each time.
+SCRIPTS = {
+    "trace": ["build_corpus", "build_traces", "check_profile"],
+    "replay": ["replay"],
+    "exact": ["check_exact"],
+    "bounds": ["compute_bounds"],
+    "regime": ["measure_regimes"],
+    "analysis": ["answer_claims", "compare_backends", "plot_*", "summarise", "tabulate_*"],
+}
 
 
 def fingerprint(package: Path, rooms: list[str], more_files: list[Path] | None = None) -> str:
@@ -43,11 +52,17 @@ def fingerprint(package: Path, rooms: list[str], more_files: list[Path] | None =
     return digest.hexdigest()[:16]
 
 
-def policy_fingerprint(package: Path, policy: str, backend: str) -> str:
-    """Hash what a replay under ``policy`` runs: the engine, and of all policies this one and those that it imports."""
+def scripts_of(stage: str, folder: Path) -> list[Path]:
+    """Return the files in the scripts' folder that a stage's rules run."""
+    return [file for pattern in SCRIPTS[stage] for file in sorted(folder.glob(f"{pattern}.py"))]
+
+
+def policy_fingerprint(package: Path, policy: str, backend: str, scripts: list[Path]) -> str:
+    """Hash what a replay under ``policy`` runs: scripts, the engine, and this policy with those that it imports."""
     rooms = VLLM_SOURCES if backend == "vllm-virtual" else REPLAY_SOURCES
     source = inspect.getsourcefile(type(make_policy(policy)))
-    return fingerprint(package, rooms, _with_imported_policies(package, Path(source)) if source else [])
+    policies = _with_imported_policies(package, Path(source)) if source else []
+    return fingerprint(package, rooms, [*scripts, *policies])
 
 
 def _with_imported_policies(package: Path, source: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Progress with the time left, as lines beside Snakemake's own."""
+"""One line for every job that ends, with the time left, in place of Snakemake's own lines about it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import logging
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from snakemake.logging import logger
+from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
 # Seconds that a job of each rule took with config/quick.yaml on one of two cores of a small cloud machine. They are the
@@ -37,7 +38,10 @@ Size = tuple[str, int]  # a rule of `TYPICAL_S`, and how many times its work a j
 
 
 class ProgressHandler(logging.Handler):
-    """Prints, after each finished job, how many are done, the time so far, and about how much is left."""
+    """Prints, after each job, what it was and how long it took, how many are done, and about how much time is left.
+
+    Of a job that fails it prints which one, and where its log is.
+    """
 
     def __init__(self, sizes: Mapping[str, Size] | None = None) -> None:
         super().__init__()
@@ -46,6 +50,7 @@ class ProgressHandler(logging.Handler):
         self._start_s = self._clock()
         self._planned: Counter[str] = Counter()  # jobs of each rule in this run
         self._running: dict[int, tuple[str, float]] = {}  # job id: rule, when it started
+        self._names: dict[int, str] = {}  # job id: rule and wildcards
         self._measured_s: defaultdict[str, list[float]] = defaultdict(list)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -55,8 +60,12 @@ class ProgressHandler(logging.Handler):
             self._planned = Counter({rule: count for rule, count in record.stats.items() if rule != "total"})
         elif event is LogEvent.JOB_INFO:
             self._running[record.jobid] = (record.rule_name, self._clock())
+            self._names[record.jobid] = " ".join([record.rule_name, *map(str, record.wildcards.values())])
         elif event is LogEvent.JOB_FINISHED and record.job_id in self._running:
             self._finish(record.job_id)
+        elif event is LogEvent.JOB_ERROR:
+            name = self._names.get(record.jobid, record.rule_name)
+            _say(f"FAILED: {name}; its log: {', '.join(record.log) or 'none'}")
 
     def _finish(self, job: int) -> None:
         rule, start_s = self._running.pop(job)
@@ -64,8 +73,8 @@ class ProgressHandler(logging.Handler):
         self._measured_s[rule].append(now_s - start_s)
         done, planned = sum(map(len, self._measured_s.values())), self._planned.total()
         left = f", about {_in_words(self._left_s(now_s))} left" if done < planned else ""
-        so_far = _in_words(now_s - self._start_s)
-        print(f"{done} of {planned} jobs, {so_far} so far{left}", file=sys.stderr, flush=True)
+        took, so_far = _in_words(now_s - start_s), _in_words(now_s - self._start_s)
+        _say(f"{done} of {planned} jobs: {self._names[job]} ({took}); {so_far} so far{left}")
 
     def _left_s(self, now_s: float) -> float:
         left_s = 0.0
@@ -94,9 +103,28 @@ class ProgressHandler(logging.Handler):
         return max(1.0, busy_s / max(now_s - self._start_s, 1e-9))
 
 
-def report_progress(sizes: Mapping[str, Size]) -> None:
-    """Listen to this run's events; ``sizes`` says of rules that are not in `TYPICAL_S` what their jobs amount to."""
+def report_progress(sizes: Mapping[str, Size], quiet: Collection[Quietness]) -> None:
+    """Listen to this run's events; where Snakemake is to be quiet about rules, its lines about progress are left out.
+
+    ``sizes`` says of rules that are not in `TYPICAL_S` what their jobs amount to. ``--quiet progress`` would leave the
+    lines out as well, but then Snakemake does not even tell the events.
+    """
     logger.addHandler(ProgressHandler(sizes))
+    if Quietness.RULES in quiet:
+        for handler in logger.handlers:
+            if handler.name == "DefaultStreamHandler":
+                handler.addFilter(is_no_chatter)
+
+
+def is_no_chatter(record: logging.LogRecord) -> bool:
+    """Say whether a line is one that `ProgressHandler` does not say better."""
+    if getattr(record, "event", None) in (LogEvent.JOB_FINISHED, LogEvent.PROGRESS):
+        return False
+    return record.levelno > logging.INFO or record.module != "job_scheduler"  # "Select jobs to execute..." and the like
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _in_words(seconds: float) -> str:

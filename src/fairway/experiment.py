@@ -11,7 +11,7 @@ from typing import Any
 from fairway.engine import EngineFactory, Limits, refuse_unknown_eviction
 from fairway.errors import InputError
 from fairway.files import sha256
-from fairway.policies import make_policy
+from fairway.policies import ANSWER_LIMIT_S, limited_answers, make_policy
 from fairway.profile import Profile
 from fairway.progress import Progress
 from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
@@ -34,7 +34,8 @@ class Experiment:
     """What is run on every trace.
 
     ``cache_blocks`` None takes the size that the trace's header carries; ``name``, under which the rows stand, is the
-    policy's own unless its parameters make it a variant.
+    policy's own unless its parameters make it a variant. A policy that computes for ``answer_limit_s`` without an
+    answer ends the run.
     """
 
     policy: str
@@ -47,6 +48,7 @@ class Experiment:
     cache_blocks: int | None = None
     name: str = ""
     eviction: str = "lru"
+    answer_limit_s: float = ANSWER_LIMIT_S
 
     def __post_init__(self) -> None:
         if self.backend not in EVIDENCE_OF_BACKEND:
@@ -59,10 +61,11 @@ class Experiment:
 
     @property
     def label(self) -> str:
-        """Name of the result: the one given, or the policy's and the cache's eviction where that is not vLLM's."""
+        """Name of the result: the one given, or the policy's with what is not its default."""
         if self.name:
             return self.name
-        return self.policy if self.eviction == "lru" else f"{self.policy}+{self.eviction}"
+        changed = [f"{name}={value}" for name, value in self.parameters.items()]
+        return "+".join([self.policy, *changed, *([] if self.eviction == "lru" else [self.eviction])])
 
     def limits_for(self, trace: Trace, file: Path) -> Limits:
         """Return the engine's sizes for one trace."""
@@ -100,21 +103,22 @@ def run_experiment(experiment: Experiment, files: Sequence[Path], folder: Path) 
         _refuse_mixed(labels, seen, file)
         seen[labels.seed] = labels
         limits = experiment.limits_for(trace, file)
-        result = replay(
-            trace,
-            make_policy(experiment.policy, **experiment.parameters),
-            experiment.profile,
-            limits,
-            engine=engine,
-            record_hooks=True,
-            progress=partial(_report, progress, index, len(files)),
-        )
+        with limited_answers(experiment.answer_limit_s):
+            result = replay(
+                trace,
+                make_policy(experiment.policy, **experiment.parameters),
+                experiment.profile,
+                limits,
+                engine=engine,
+                record_hooks=True,
+                progress=partial(_report, progress, index, len(files)),
+            )
         assert result.hooks is not None
         tables.append(
             (
                 request_columns(trace, result, labels),
                 hook_columns(result.hooks, labels),
-                run_columns(trace, result, labels, limits.cache_blocks),
+                run_columns(trace, result, labels, limits.cache_blocks, limits.block_tokens),
             )
         )
         remarks += [f"refused: {file}: {message}" for message in result.refusals]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SEAL = "seal"
+COPY = "as_written"  # key of a second copy of a document's values, which tells what an edit changed
 
 
 @contextmanager
@@ -46,6 +47,11 @@ def write_json(target: Path, value: Any) -> None:
 def write_sealed(target: Path, document: Mapping[str, Any]) -> None:
     """Write ``document`` with its seal as JSON, atomically."""
     write_json(target, sealed(document))
+
+
+def write_sealed_with_copy(target: Path, document: Mapping[str, Any]) -> None:
+    """Write ``document`` twice in one file, and a seal."""
+    write_sealed(target, {**document, COPY: document})
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-SECONDS_BETWEEN_LINES = 2.0
+SECONDS_BETWEEN_LINES = 10.0
+LEAST_SHARE = 0.01  # before that the time left is a wild guess
 
 
 class Progress:
-    """Says at most every two seconds how much of the work is done."""
+    """Says at most every ten seconds how much of the work is done."""
 
     def __init__(self, label: str, stream: TextIO = sys.stderr, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._label = label
@@ -22,7 +23,7 @@ class Progress:
     def update(self, share: float) -> None:
         """Take note that ``share`` (0 to 1) of the work is done."""
         now_s = self._clock_s()
-        if now_s - self._said_s < SECONDS_BETWEEN_LINES or share <= 0:
+        if now_s - self._said_s < SECONDS_BETWEEN_LINES or share < LEAST_SHARE:
             return
         self._said_s = now_s
         spent_s = now_s - self._began_s

@@ -89,11 +89,12 @@ def hook_columns(hooks: Hooks, labels: Labels) -> dict[str, Any]:
     return {**_result_key(labels, count), "seed": [labels.seed] * count, **columns}
 
 
-def run_columns(trace: Trace, result: Replay, labels: Labels, cache_blocks: int) -> dict[str, Any]:
+def run_columns(trace: Trace, result: Replay, labels: Labels, cache_blocks: int, block_tokens: int) -> dict[str, Any]:
     """Return the run's one row."""
     served = ~result.refused
     values = {
         "cache_blocks": cache_blocks,
+        "block_tokens": block_tokens,
         "requests": len(trace),
         "refused": int(result.refused.sum()),
         "steps": result.steps,

@@ -89,8 +89,9 @@ RUNS = RowTable(
         [
             _BACKEND,
             *_RESULT,
-            *_integers("seed", "cache_blocks", "requests", "refused", "steps", "busy_ns", "end_ns", "evicted_blocks"),
-            *_integers("prompt_tokens", "hit_tokens", "computed_tokens", "extrapolated_tokens", "preemptions"),
+            *_integers("seed", "cache_blocks", "block_tokens", "requests", "refused", "steps", "busy_ns", "end_ns"),
+            *_integers("evicted_blocks", "prompt_tokens", "hit_tokens", "computed_tokens", "extrapolated_tokens"),
+            *_integers("preemptions"),
             *_names("evidence", "profile", "profile_evidence", "corpus", "trace_sha256"),
             *_integers("seed_replacements"),
             # Of the recorded trace that the seed replays, null where generated: its window, and what it lost before.
@@ -140,11 +141,11 @@ def read_runs(folder: Path) -> pa.Table:
 
 @dataclass(frozen=True)
 class Move:
-    """One number of a sealed summary that is no longer what it was."""
+    """One value of a sealed summary that is no longer what it was."""
 
     name: str
-    old: int | None
-    new: int | None
+    old: int | str | None
+    new: int | str | None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,27 @@ def merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
             merge(values[key], value)
         else:
             values[key] = value
+
+
+def assignments(texts: Sequence[str], option: str) -> dict[str, Any]:
+    """Read the ``KEY=VALUE`` of a command line's ``option``, each value as YAML.
+
+    Raises `InputError` for what is no assignment, a value that is no YAML, and a key that stands twice.
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.isidentifier():
+            raise InputError(f"{option} {text!r} is no KEY=VALUE", remedy=f"write it like {option} fast_weight=8")
+        if key in values:
+            raise InputError(f"{option} {text!r}: key {key!r} stands twice", remedy="keep one of them")
+        try:
+            values[key] = yaml.safe_load(value)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"{option} {text!r}: no valid value", remedy="write a number, a word, true or false"
+            ) from error
+    return values
 
 
 def read_yaml(file: Path) -> YamlFile:

@@ -96,6 +96,7 @@ def _run(seed: int, n: int, requests: dict[str, Any]) -> dict[str, Any]:
     return {
         "seed": [seed],
         "cache_blocks": [3000],
+        "block_tokens": [16],
         "requests": [n],
         "refused": [0],
         "steps": [300],

@@ -47,19 +47,27 @@ def test_ratio_is_one_of_sums() -> None:
 
 
 def test_an_interval_leaves_two_and_a_half_percent_on_either_side() -> None:
-    bounds = interval(np.array([50.0, *range(1, 1001)]), RESAMPLING)
+    bounds = interval(np.array([50.0, *range(1, 1001)]), RESAMPLING, runs=5)
     assert (bounds.point, bounds.low, bounds.high) == (50.0, 25.0, 975.0)
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(0.8, BETTER), (1.25, WORSE), (1.0, TIE)])
 def test_only_an_interval_without_equality_decides(factor: float, verdict: str) -> None:
     second = np.linspace(1, 2, 201)
-    assert compare(second * factor, second, RESAMPLING).verdict == verdict
+    assert compare(second * factor, second, RESAMPLING, runs=5).verdict == verdict
+
+
+def test_a_single_run_has_no_interval_and_decides_nothing() -> None:
+    bounds = interval(np.full(201, 3.0), RESAMPLING, runs=1)
+    assert bounds.point == 3
+    assert np.isnan([bounds.low, bounds.high]).all()
+    assert compare(np.full(201, 1.0), np.full(201, 9.0), RESAMPLING, runs=1).verdict == TIE
+    assert compare(np.full(201, 1.0), np.full(201, 9.0), RESAMPLING, runs=2).verdict == BETTER
 
 
 def test_a_ratio_on_both_sides_of_one_is_a_tie() -> None:
     second = np.ones(201)
-    assert compare(np.linspace(0.9, 1.1, 201), second, RESAMPLING).verdict == TIE
+    assert compare(np.linspace(0.9, 1.1, 201), second, RESAMPLING, runs=5).verdict == TIE
 
 
 def test_pairing_finds_a_difference_that_seeds_would_hide() -> None:
@@ -67,4 +75,4 @@ def test_pairing_finds_a_difference_that_seeds_would_hide() -> None:
     counts = seed_counts(6, RESAMPLING)
     first = SeedPool(slow).percentile(50, counts)
     second = SeedPool([part * 2 for part in slow]).percentile(50, counts)
-    assert compare(first, second, RESAMPLING).verdict == BETTER
+    assert compare(first, second, RESAMPLING, runs=6).verdict == BETTER

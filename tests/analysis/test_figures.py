@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from fairway.analysis.claims import read_claims
 from fairway.analysis.figures import flood, spike_timeline, style
+from fairway.analysis.figures.seal import is_whole
 from fairway.analysis.results import read_result
 from fairway.errors import InputError
 
@@ -48,6 +50,25 @@ def test_the_flood_shows_each_policy_in_both_panels(untouched_rows: Path) -> Non
     assert misses.get_yscale() == hits.get_xscale() == "log"
     assert len(misses.lines) == len(POLICIES)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["FCFS", "LPM", "RAGCache", "Fairway"]
+
+
+def test_a_figure_that_lost_its_seal_or_a_byte_is_not_whole(untouched_rows: Path, tmp_path: Path) -> None:
+    pdf, svg = tmp_path / "a.pdf", tmp_path / "a.svg"
+    flood.plot(untouched_rows, "sec-flood", ["fcfs"], pdf, svg)
+    ElementTree.parse(svg)
+    assert b"%%EOF" in pdf.read_bytes()[-1024:], "where readers look for it"
+    for figure in (pdf, svg):
+        written = figure.read_bytes()
+        assert is_whole(figure)
+        for changed in (
+            written[:-1],
+            written + b" ",
+            written[: len(written) // 2],
+            b"",
+            written.rsplit(b"sha256", 1)[0],
+        ):
+            figure.write_bytes(changed)
+            assert not is_whole(figure)
 
 
 def test_a_workload_without_misses_is_no_flood(write: Callable[..., Path], tmp_path: Path) -> None:

@@ -87,6 +87,10 @@ def test_partly_hit_needs_some_but_not_all_possible_blocks(write: Callable[..., 
         shares[hit_tokens] = metrics.partly_hit(result, ONCE)[0]
     # 48 tokens: one is always computed, so two blocks are the most that can hit.
     assert shares == {0: 0, 16: 1, 32: 0}
+    write(tmp_path, "w", "large-blocks", prompt_tokens=48, hit_tokens=32, of_runs={"block_tokens": [32] * 5})
+    assert metrics.partly_hit(read_result(tmp_path, "w", "large-blocks"), ONCE)[0] == 0
+    write(tmp_path, "w", "small-blocks", prompt_tokens=48, hit_tokens=32, of_runs={"block_tokens": [8] * 5})
+    assert metrics.partly_hit(read_result(tmp_path, "w", "small-blocks"), ONCE)[0] == 1
 
 
 def test_correlation_follows_the_queue(rows_root: Path) -> None:

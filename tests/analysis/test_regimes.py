@@ -139,3 +139,9 @@ def test_a_group_of_results_is_written_in_one_word() -> None:
     for text in ("a,b", "a:fcfs", "a:fcfs:x", ":fcfs:1"):
         with pytest.raises(InputError, match="is no WORKLOAD"):
             parse_group(text)
+
+
+def test_a_configuration_in_which_nothing_was_served_is_named(write: Write, sweep_rows: Path) -> None:
+    write(sweep_rows, "sweep-01", "fairway", seeds=3, phase="steady")
+    with pytest.raises(InputError, match=r"no request was served by fairway on sweep-01 \(spike\)"):
+        regime_rows(study(sweep_rows), read_places(sweep_rows.parent, SWEEP))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairway.files import write_sealed
+from fairway.files import write_sealed, write_sealed_with_copy
 
 REPOSITORY = Path(__file__).parents[2]
 POLICIES = ("fcfs", "lpm", "ragcache", "fairway")
@@ -94,13 +94,24 @@ def test_an_edited_result_ends_in_status_1_with_old_and_new_numbers(rows_root: P
 
 def test_an_edited_exact_check_is_marked_and_ends_in_status_1(rows_root: Path, tmp_path: Path) -> None:
     exact = rows_root.parent / "exact.json"
-    write_sealed(exact, EXACT)
+    write_sealed_with_copy(exact, EXACT)
+    text = exact.read_text(encoding="utf-8").replace('"holds": true', '"holds": false', 1).replace("10", "99", 1)
+    exact.write_text(text, encoding="utf-8")
+    found = answer(rows_root, tmp_path / "out")
+    assert found.returncode == 1
+    told = "exact.json of the exact checks (overtaking-bound: holds true -> false; overtaking-bound: cases 10 -> 99)"
+    assert f"EDITED after it was written: {told}" in " ".join(found.stdout.split())
+    claims = json.loads((tmp_path / "out" / "claims.json").read_text(encoding="utf-8"))["claims"]
+    assert [claim["id"] for claim in claims if claim["edits"]] == ["overtaking-bound", "score-identities"]
+
+
+def test_an_edit_that_hides_what_it_changed_is_told_all_the_same(rows_root: Path, tmp_path: Path) -> None:
+    exact = rows_root.parent / "exact.json"
+    write_sealed_with_copy(exact, EXACT)
     exact.write_text(exact.read_text(encoding="utf-8").replace("10", "99"), encoding="utf-8")
     found = answer(rows_root, tmp_path / "out")
     assert found.returncode == 1
-    assert "EDITED after it was written: exact.json of the exact checks" in found.stdout
-    claims = json.loads((tmp_path / "out" / "claims.json").read_text(encoding="utf-8"))["claims"]
-    assert [claim["id"] for claim in claims if claim["edits"]] == ["overtaking-bound", "score-identities"]
+    assert "exact.json of the exact checks (none of the values kept beside it moved)" in " ".join(found.stdout.split())
 
 
 def test_an_edited_table_is_not_shown_as_if_it_were_ours(rows_root: Path, tmp_path: Path) -> None:
@@ -117,6 +128,20 @@ def test_an_edited_table_is_not_shown_as_if_it_were_ours(rows_root: Path, tmp_pa
     document.write_text(document.read_text(encoding="utf-8").replace('"holds"', '"does not hold"'), encoding="utf-8")
     shown = call(*show)
     assert (shown.returncode, "was edited after it was written" in shown.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".svg"])
+def test_an_edited_figure_is_told(rows_root: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / "out"
+    answer(rows_root, out)
+    plot("flood", rows_root, out)
+    figures = [out / "flood.pdf", out / "flood.svg"]
+    show = ("show_claims", "--claims", out / "claims.json", "--figures", *figures)
+    assert call(*show).returncode == 0
+    figure = out / f"flood{suffix}"
+    figure.write_bytes(figure.read_bytes().replace(b"0", b"1", 1))
+    shown = call(*show)
+    assert (shown.returncode, f"EDITED after it was written: {figure}" in shown.stdout) == (1, True)
 
 
 def test_a_figure_of_an_edited_result_says_so(rows_root: Path, tmp_path: Path) -> None:

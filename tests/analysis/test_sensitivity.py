@@ -46,3 +46,9 @@ def test_without_the_default_there_is_nothing_to_compare_with(write: Callable[..
     write(tmp_path, TUNING, VARIANTS[0], seeds=1)
     with pytest.raises(InputError, match="no result of fairway on sec-dynamic-a-tuning"):
         sensitivity_rows(study(tmp_path, "fairway", *VARIANTS))
+
+
+def test_a_phase_in_which_nothing_was_served_is_named(write: Callable[..., Path], tmp_path: Path) -> None:
+    write(tmp_path, TUNING, "fairway", seeds=1, phase="steady")
+    with pytest.raises(InputError, match=r"no request was served by fairway on sec-dynamic-a-tuning \(spike\)"):
+        sensitivity_rows(study(tmp_path, "fairway"))

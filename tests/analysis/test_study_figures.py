@@ -220,5 +220,8 @@ def test_figures_without_their_data_are_refused(many_rows: Path, tmp_path: Path,
     write(tmp_path / "rows", "azure", "fcfs", of_runs={"reuse": ["unknown"] * 5})
     with pytest.raises(InputError, match="no hook with at least 10 waiting"):
         spread.plot(collect(Wanted(tmp_path / "rows", ("azure",), ("fcfs",))), *out)
+    with pytest.raises(InputError, match=r"no request was served by fairway on sec-dynamic-a \(spike\)"):
+        write(tmp_path / "quiet", "sec-dynamic-a", "fairway", phase="steady")
+        plane.plot(study(tmp_path / "quiet", WORKLOADS[:1], ("fairway",)), *out)
     assert not out[0].exists()
     assert not out[1].exists()

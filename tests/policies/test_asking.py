@@ -1,7 +1,10 @@
 """A policy that misbehaves ends in one message that names it, never in a traceback, an endless run or a wrong row."""
 
 import itertools
+import signal
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from fairway.engine import Limits, Request, Scheduler
 from fairway.errors import InputError
 from fairway.exact import miss_before_ten_hits
 from fairway.hooks import HookRecorder
-from fairway.policies import Capability, Policy, checked_order, make_policy, register
+from fairway.policies import Capability, Policy, checked_order, limited_answers, make_policy, register
 
 
 class Yields(Policy):
@@ -59,6 +62,135 @@ def test_a_bad_answer_is_refused_by_name_wherever_it_is_asked_for(case, asker):
             for request_id in range(11):
                 engine.submit(Request(request_id, 0, 16, 1, [request_id]))
             engine.schedule(0)
+
+
+class HearsBadly(Yields):
+    """Orders well and raises at the news of one kind."""
+
+    capabilities = frozenset({Capability.ON_ARRIVAL, Capability.ON_HOOK, Capability.ON_ADMIT, Capability.ON_STEP})
+
+    def __init__(self, event):
+        super().__init__(lambda: [0])
+        self.event = event
+
+    def hear(self, event):
+        if event is self.event:
+            raise ZeroDivisionError("by zero")
+
+    def on_arrival(self, request_id):
+        self.hear(Capability.ON_ARRIVAL)
+
+    def on_hook(self, view):
+        self.hear(Capability.ON_HOOK)
+
+    def on_admit(self, request_id):
+        self.hear(Capability.ON_ADMIT)
+
+    def on_step(self, executed_tokens):
+        self.hear(Capability.ON_STEP)
+
+
+@pytest.mark.parametrize("event", sorted(HearsBadly.capabilities, key=lambda event: event.value))
+def test_a_policy_that_raises_at_any_news_is_named(event):
+    engine = Scheduler(HearsBadly(event), Limits(900))
+    with pytest.raises(InputError, match="policy 'odd' raised ZeroDivisionError while hearing of a") as caught:
+        engine.submit(Request(0, 0, 16, 1, [0]))
+        engine.schedule(0)
+    assert caught.value.file == __file__
+
+
+def loops(view=None):
+    while True:
+        pass
+
+
+def loops_through_every_exception(view=None):
+    while True:
+        try:
+            loops()
+        except Exception:  # a policy may catch what it likes
+            continue
+
+
+class ThinksForEver(Policy):
+    name = "endless"
+    capabilities = frozenset({Capability.ON_HOOK})
+
+    def __init__(self, on_hook=lambda view: None, order=lambda view: iter([0])):
+        self.on_hook, self._order = on_hook, order
+
+    def order(self, view):
+        return self._order(view)
+
+
+def two_then_nothing(view):
+    yield from (0, 1)
+    loops()
+
+
+@pytest.mark.parametrize(
+    ("policy", "doing"),
+    [
+        (ThinksForEver(order=loops), "ordering"),
+        (ThinksForEver(order=loops_through_every_exception), "ordering"),
+        (ThinksForEver(order=two_then_nothing), "ordering"),
+        (ThinksForEver(on_hook=loops), "hearing of a hook"),
+    ],
+)
+def test_a_policy_that_never_answers_is_stopped_and_named(policy, doing):
+    engine = Scheduler(policy, Limits(900))
+    for request_id in range(3):
+        engine.submit(Request(request_id, 0, 16, 1, [request_id]))
+    with limited_answers(0.05), pytest.raises(InputError) as caught:
+        engine.schedule(0)
+    assert caught.value.problem == f"policy 'endless' computed for 0.05 s without an answer while {doing}"
+    assert (caught.value.file, caught.value.line is None) == (__file__, False)
+
+
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_time_that_an_engine_takes_is_not_the_policy_s():
+    engine = Scheduler(make_policy("fairway"), Limits(900))
+    with limited_answers(0.05):
+        for request_id in range(3):
+            compute(0.15)
+            engine.submit(Request(request_id, 0, 16, 1, [request_id]))
+            engine.complete(engine.schedule(0), 0)
+
+
+def test_many_answers_may_take_long_together():
+    def slowly(view):
+        for position in range(len(view)):
+            compute(0.03)
+            yield position
+
+    engine = Scheduler(Yields(None), Limits(900))
+    engine.policy.order = slowly
+    for request_id in range(10):
+        engine.submit(Request(request_id, 0, 16, 1, [request_id]))
+    with limited_answers(0.1):
+        assert len(engine.schedule(0).admitted) == 10
+
+
+def test_the_limit_ends_with_its_block_and_is_none_outside_the_main_thread():
+    before = signal.getsignal(signal.SIGVTALRM)
+    with limited_answers(5.0):
+        assert signal.getsignal(signal.SIGVTALRM) is not before
+    assert (signal.getsignal(signal.SIGVTALRM), signal.getitimer(signal.ITIMER_VIRTUAL)) == (before, (0.0, 0.0))
+    seen = []
+
+    def in_a_thread():
+        with limited_answers(5.0):
+            seen.append(signal.getitimer(signal.ITIMER_VIRTUAL))
+
+    thread = threading.Thread(target=in_a_thread)
+    thread.start()
+    thread.join()
+    assert seen == [(0.0, 0.0)]
 
 
 def test_where_it_raised_is_said():

@@ -284,4 +284,7 @@ def test_a_difference_becomes_a_small_trace_that_shows_it_again(fault, most_requ
     assert f"step {difference.step}: {difference.what}" in str(difference)
     assert "readable engine: " in str(difference)
     assert "vLLM: " in str(difference)
+    assert difference.request is not None
+    line = file.read_text(encoding="utf-8").splitlines()[difference.request]
+    assert str(difference).endswith(f"trace line {difference.request + 1}: {line}")
     assert compare(read, policy).difference is None, "without the fault the engines agree"

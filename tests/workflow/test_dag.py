@@ -132,7 +132,7 @@ def test_a_killed_run_goes_on_without_doing_finished_jobs_again(killed: Killed, 
 
 
 def test_progress_and_claims_are_seen(killed: Killed) -> None:
-    line = rf"^\d+ of {JOBS - JOBS_BEFORE_KILL} jobs, .* so far, about .* left$"
+    line = rf"^\d+ of {JOBS - JOBS_BEFORE_KILL} jobs: .+ \(.+\); .+ so far, about .+ left$"
     assert re.search(line, killed.resumed.stdout, flags=re.MULTILINE)
     assert "results/tables/claims.json" in killed.resumed.stdout
 
@@ -202,11 +202,15 @@ def test_an_edited_result_is_told_with_status_1_until_it_is_deleted(
     place = table.schema.get_field_index("first_token_ns")
     later = pa.array(table["first_token_ns"].to_numpy() + np.int64(10**12), type=pa.int64())
     pq.write_table(table.set_column(place, table.schema.field(place), later), file)
+    figure = again / "figures/spike-timeline.svg"
+    figure.write_text(figure.read_text(encoding="utf-8").replace("TTFT", "TTFC"), encoding="utf-8")
     for _ in range(2):
         told = snakemake(again, "--cores", "1", *tiny(root))
         assert told.returncode == 1, told.stdout
         assert "edited" in told.stdout
+        assert "EDITED after it was written: figures/spike-timeline.svg" in told.stdout
     file.unlink()
+    figure.unlink()
     assert snakemake(again, "--cores", "1", *tiny(root)).returncode == 0
     assert checksums(again) == checksums(plain)
 

@@ -1,5 +1,6 @@
 """Every script can be run by hand; an outside package's policy goes through the workflow's own script."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +21,19 @@ class Newest(Policy):
 
     def order(self, view):
         yield from range(len(view) - 1, -1, -1)
+
+
+class Endless(Policy):
+    def order(self, view):
+        while True:
+            pass
 '''
-ENTRY_POINTS = "[fairway.policies]\nnewest-first = outside_package:Newest\nbroken = outside_package:Missing\n"
+ENTRY_POINTS = """\
+[fairway.policies]
+newest-first = outside_package:Newest
+endless = outside_package:Endless
+broken = outside_package:Missing
+"""
 TRACE = """\
 {"timestamp": 0, "input_length": 4000, "output_length": 1, "hash_ids": [1, 2, 3, 4, 5, 6, 7, 8]}
 {"timestamp": 1, "input_length": 4000, "output_length": 1, "hash_ids": [11, 12, 13, 14, 15, 16, 17, 18]}
@@ -53,11 +65,11 @@ def outside_package(tmp_path: Path) -> Path:
     return site
 
 
-def replay(script: Script, folder: Path, policy: str, site: Path) -> Process:
+def replay(script: Script, folder: Path, policy: str, site: Path, *more: str) -> Process:
     (folder / "trace.jsonl").write_text(TRACE, encoding="utf-8")
     options = ["--policy", policy, "--traces", "trace.jsonl", "--profile", "a6000-llama-3.1-8b-modelled"]
     sizes = ["--cache-blocks", "2000", "--budget-tokens", "2048", "--max-num-seqs", "256", "--block-tokens", "16"]
-    return script(folder, "replay.py", *options, *sizes, "--out-dir", "rows", more_paths=[site])
+    return script(folder, "replay.py", *options, *sizes, "--out-dir", "rows", *more, more_paths=[site])
 
 
 def test_a_policy_of_an_outside_package_is_replayed(tmp_path: Path, script: Script, outside_package: Path) -> None:
@@ -76,6 +88,41 @@ def test_an_outside_policy_that_cannot_be_loaded_is_named(
     assert refused.returncode == 2
     assert "policy 'broken' cannot be loaded" in refused.stdout
     assert not (tmp_path / "rows").exists()
+
+
+def test_an_outside_policy_that_never_answers_is_stopped(tmp_path: Path, script: Script, outside_package: Path) -> None:
+    stopped = replay(script, tmp_path, "endless", outside_package, "--answer-limit-s", "1")
+    assert stopped.returncode == 2
+    told = r"^error: \S*outside_package\.py:1\d: policy 'endless' computed for 1 s without an answer while ordering\."
+    assert re.search(told, stopped.stdout, flags=re.MULTILINE)
+    assert not (tmp_path / "rows").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (["fast_weight"], "--set 'fast_weight' is no KEY=VALUE"),
+        (["=4"], "--set '=4' is no KEY=VALUE"),
+        (["a b=4"], "--set 'a b=4' is no KEY=VALUE"),
+        (["fast_weight=["], "--set 'fast_weight=[': no valid value"),
+        (["fast_weight=2026-13-45"], "no valid value"),
+        (["fast_weight=2", "fast_weight=3"], "--set 'fast_weight=3': key 'fast_weight' stands twice"),
+        (["fast_weight=yes"], "fast_weight must be a positive number, not True"),
+        (["weight=2"], "policy 'fairway' refuses its parameters: it has no parameter 'weight'. Remedy: did you mean"),
+    ],
+)
+def test_a_parameter_that_is_none_is_one_line(
+    tmp_path: Path, script: Script, settings: list[str], problem: str
+) -> None:
+    refused = replay(script, tmp_path, "fairway", tmp_path, *(text for value in settings for text in ("--set", value)))
+    assert (refused.returncode, len(refused.stdout.splitlines())) == (2, 1)
+    assert problem in refused.stdout
+
+
+def test_rows_of_other_parameters_say_so(tmp_path: Path, script: Script) -> None:
+    done = replay(script, tmp_path, "fairway", tmp_path, "--set", "fast_weight=8", "--eviction", "pgdsf")
+    assert done.returncode == 0, done.stdout
+    assert set(pq.read_table(tmp_path / "rows/runs.parquet")["policy"].to_pylist()) == {"fairway+fast_weight=8+pgdsf"}
 
 
 def test_the_workflow_accepts_an_outside_policy(

@@ -5,7 +5,7 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from time_left import ProgressHandler
+from time_left import ProgressHandler, is_no_chatter
 
 
 class Run:
@@ -19,10 +19,13 @@ class Run:
         self._tell(event=LogEvent.RUN_INFO, stats={**planned, "total": sum(planned.values())})
 
     def start(self, job: int, rule: str) -> None:
-        self._tell(event=LogEvent.JOB_INFO, jobid=job, rule_name=rule)
+        self._tell(event=LogEvent.JOB_INFO, jobid=job, rule_name=rule, wildcards={"workload": "w", "seed": str(job)})
 
     def finish(self, job: int) -> None:
         self._tell(event=LogEvent.JOB_FINISHED, job_id=job)
+
+    def fail(self, job: int, rule: str) -> None:
+        self._tell(event=LogEvent.JOB_ERROR, jobid=job, rule_name=rule, log=[f"logs/{rule}/w/{job}.log"])
 
     def _tell(self, **values: object) -> None:
         self.handler.handle(logging.makeLogRecord(values))
@@ -33,7 +36,7 @@ def test_a_run_of_typical_speed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     run.start(1, "calibrate")
     run.now_s = 15.0
     run.finish(1)
-    assert capsys.readouterr().err == "1 of 5 jobs, 15 s so far, about 45 s left\n"
+    assert capsys.readouterr().err == "1 of 5 jobs: calibrate w 1 (15 s); 15 s so far, about 45 s left\n"
 
 
 def test_a_slow_machine_stretches_the_guesses_too(
@@ -43,7 +46,7 @@ def test_a_slow_machine_stretches_the_guesses_too(
     run.start(1, "calibrate")
     run.now_s = 30.0
     run.finish(1)
-    assert capsys.readouterr().err == "1 of 2 jobs, 30 s so far, about 20 s left\n"
+    assert capsys.readouterr().err == "1 of 2 jobs: calibrate w 1 (30 s); 30 s so far, about 20 s left\n"
 
 
 def test_what_was_measured_replaces_the_guess(
@@ -54,7 +57,8 @@ def test_what_was_measured_replaces_the_guess(
         run.start(job, "replay")
         run.now_s += 200.0
         run.finish(job)
-    assert capsys.readouterr().err.splitlines()[-1] == "2 of 3 jobs, 6 min 40 s so far, about 3 min 20 s left"
+    line = "2 of 3 jobs: replay w 2 (3 min 20 s); 6 min 40 s so far, about 3 min 20 s left"
+    assert capsys.readouterr().err.splitlines()[-1] == line
 
 
 def test_two_jobs_at_once_halve_the_time_left(
@@ -66,4 +70,35 @@ def test_two_jobs_at_once_halve_the_time_left(
     run.now_s = 60.0
     run.finish(1)
     run.finish(2)
-    assert capsys.readouterr().err.splitlines()[-1] == "2 of 6 jobs, 1 min 0 s so far, about 2 min 0 s left"
+    line = "2 of 6 jobs: replay w 2 (1 min 0 s); 1 min 0 s so far, about 2 min 0 s left"
+    assert capsys.readouterr().err.splitlines()[-1] == line
+
+
+def test_the_last_job_leaves_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Run(monkeypatch, replay=1)
+    run.start(1, "replay")
+    run.now_s = 3600.0
+    run.finish(1)
+    assert capsys.readouterr().err == "1 of 1 jobs: replay w 1 (1 h 0 min); 1 h 0 min so far\n"
+
+
+def test_a_failed_job_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Run(monkeypatch, replay=2)
+    run.start(1, "replay")
+    run.fail(1, "replay")
+    assert capsys.readouterr().err == "FAILED: replay w 1; its log: logs/replay/w/1.log\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "stays"),
+    [
+        ({"event": LogEvent.JOB_FINISHED, "levelno": logging.INFO}, False),
+        ({"event": LogEvent.PROGRESS, "levelno": logging.INFO}, False),
+        ({"msg": "Select jobs to execute...", "module": "job_scheduler", "levelno": logging.INFO}, False),
+        ({"msg": "Exiting because a job execution failed", "module": "job_scheduler", "levelno": logging.ERROR}, True),
+        ({"event": LogEvent.RUN_INFO, "module": "workflow", "levelno": logging.INFO}, True),
+        ({"event": LogEvent.JOB_ERROR, "module": "jobs", "levelno": logging.ERROR}, True),
+    ],
+)
+def test_what_is_said_better_is_left_out_and_nothing_else(values: dict[str, object], stays: bool) -> None:
+    assert is_no_chatter(logging.makeLogRecord(values)) is stays

@@ -19,7 +19,7 @@ from fairway.yamlfile import read_yaml
 from batches import replay_batches, workloads_by_seeds
 from environment import missing_vllm, use_sources
 from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, REGIME_SOURCES, TRACE_SOURCES
-from fingerprint import fingerprint, policy_fingerprint
+from fingerprint import fingerprint, policy_fingerprint, scripts_of
 from time_left import report_progress
 from single_run import claim_folder
 
@@ -64,15 +64,17 @@ PARTS = ["requests.parquet", "hooks.parquet", "runs.parquet", "seal.json"]
 
 # A parameter of each rule: changed code makes what rests on it anew, a new policy's file nobody else's results.
 PACKAGE = BASE / "src" / "fairway"
-TRACE_CODE = fingerprint(PACKAGE, TRACE_SOURCES)
-EXACT_CODE = fingerprint(PACKAGE, EXACT_SOURCES)
-BOUNDS_CODE = fingerprint(PACKAGE, BOUNDS_SOURCES)
-ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES)
+SCRIPTS = BASE / "scripts"
+TRACE_CODE = fingerprint(PACKAGE, TRACE_SOURCES, scripts_of("trace", SCRIPTS))
+EXACT_CODE = fingerprint(PACKAGE, EXACT_SOURCES, scripts_of("exact", SCRIPTS))
+BOUNDS_CODE = fingerprint(PACKAGE, BOUNDS_SOURCES, scripts_of("bounds", SCRIPTS))
+ANALYSIS_CODE = fingerprint(PACKAGE, ANALYSIS_SOURCES, scripts_of("analysis", SCRIPTS))
 
 
 def replay_code(wildcards):
     """Give the fingerprint of what a replay runs."""
-    return policy_fingerprint(PACKAGE, CONFIG.policy_variant(wildcards.policy).policy, wildcards.backend)
+    policy = CONFIG.policy_variant(wildcards.policy).policy
+    return policy_fingerprint(PACKAGE, policy, wildcards.backend, scripts_of("replay", SCRIPTS))
 
 
 def policy_options(wildcards):
@@ -236,4 +238,4 @@ def vllm_tables():
 SIZES = {f"replay_{batch.name}": ("replay", len(batch.workloads)) for batch in REPLAY_BATCHES}
 SIZES |= {traces_rule(seeds): ("build_traces", len(seeds)) for seeds in WORKLOADS_BY_SEEDS}
 if workflow.is_main_process:
-    report_progress(SIZES)
+    report_progress(SIZES, workflow.output_settings.quiet or [])

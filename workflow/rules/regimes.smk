@@ -1,6 +1,6 @@
 """Where each configuration of the sweep lies on the regime map, from FCFS's replays alone."""
 
-REGIME_CODE = fingerprint(PACKAGE, REGIME_SOURCES)
+REGIME_CODE = fingerprint(PACKAGE, REGIME_SOURCES, scripts_of("regime", SCRIPTS))
 
 
 rule measure_regimes:

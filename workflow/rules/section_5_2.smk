@@ -59,11 +59,11 @@ rule section_5_2:
     input:
         rules.tabulate_section_5_2.output,
         rules.answer_section_5_2.output,
-        expand("figures/{name}.{kind}", name=SECTION_FIGURES, kind=["pdf", "svg"]),
         claims=rules.answer_section_5_2.output.json,
+        figures=expand("figures/{name}.{kind}", name=SECTION_FIGURES, kind=["pdf", "svg"]),
     log:
         "logs/section_5_2.log",
     conda:
         "../../envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} 2>&1 | tee {log:q}'
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --figures {input.figures:q}' " 2>&1 | tee {log:q}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairway import rows
 from fairway.analysis.results import result_folder
-from fairway.files import sha256, write_json
+from fairway.files import sha256, write_sealed
 from fairway.rows import RowTable
 
 
@@ -34,7 +34,7 @@ def compare_backends(roots: tuple[Path, Path], workloads: Sequence[str], policie
 
 def write_agreement(agreement: Agreement, path: Path) -> None:
     """Write what was compared and what differs as JSON."""
-    write_json(path, {"files": agreement.files, "differences": list(agreement.differences)})
+    write_sealed(path, {"files": agreement.files, "differences": list(agreement.differences)})
 
 
 def _difference(table: RowTable, roots: tuple[Path, Path], workload: str, policy: str) -> str | None:

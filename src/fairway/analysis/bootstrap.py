@@ -9,6 +9,7 @@ Where seeds share windows of a recorded trace, windows are drawn in their place,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -130,13 +131,14 @@ def ratio(numerators: Sequence[int], denominators: Sequence[int], counts: IntArr
     return result
 
 
-def interval(vector: FloatArray, resampling: Resampling) -> Interval:
-    """Take the point estimate and the percentile interval of one quantity over all resamples.
+def interval(vector: FloatArray, resampling: Resampling, runs: int) -> Interval:
+    """Take the point estimate and the percentile interval of one quantity over all resamples of ``runs`` runs.
 
-    NaN resamples are left out of the bounds; with none left the bounds are NaN.
+    NaN resamples are left out of the bounds; with none left the bounds are NaN, and so they are for a single run, of
+    which every resample is the same.
     """
     resampled = np.sort(vector[1:][~np.isnan(vector[1:])])
-    if len(resampled) == 0:
+    if len(resampled) == 0 or runs < 2:
         return Interval(float(vector[0]), float("nan"), float("nan"))
     outside_permille = (100 - resampling.confidence_percent) * 5
     low = -(-len(resampled) * outside_permille // 1000)
@@ -144,13 +146,21 @@ def interval(vector: FloatArray, resampling: Resampling) -> Interval:
     return Interval(float(vector[0]), float(resampled[max(low, 1) - 1]), float(resampled[max(high, 1) - 1]))
 
 
-def compare(first: FloatArray, second: FloatArray, resampling: Resampling) -> Comparison:
-    """Compare two latencies of the same resamples; only an interval of the ratio that leaves 1 out decides."""
+def compare(first: FloatArray, second: FloatArray, resampling: Resampling, runs: int) -> Comparison:
+    """Compare two latencies of the same resamples; only an interval of the ratio that leaves 1 out decides.
+
+    A single run has no interval, and is a tie.
+    """
     result = np.full(len(first), np.nan)
     np.divide(first, second, out=result, where=second > 0)
-    bounds = interval(result, resampling)
+    bounds = interval(result, resampling, runs)
     if bounds.high < 1:
         return Comparison(BETTER, bounds)
     if bounds.low > 1:
         return Comparison(WORSE, bounds)
     return Comparison(TIE, bounds)
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold, None for NaN and infinity."""
+    return value if math.isfinite(value) else None

@@ -17,7 +17,7 @@ from fairway.analysis.inputs import Expected, Inputs
 from fairway.analysis.metrics import extrapolated_tokens_share
 from fairway.analysis.not_counted import not_counted
 from fairway.analysis.tables import Document, csv_of, read_table, write_pages
-from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, UNHELD, VERDICTS, Answer, Edit, exact_edit
+from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, UNHELD, VERDICTS, Answer, Edit, exact_edits
 from fairway.files import sha256
 
 _WIDTH = 120
@@ -36,7 +36,7 @@ def claims_document(
     """Put answers and what they rest on into one JSON-ready document."""
     results = [inputs.results[key] for key in sorted(inputs.results)]
     edits = [Edit("/".join(key), check.edited, check.moved) for key, check in sorted(inputs.edits.items())]
-    edits += [exact_edit(inputs.exact_edited)] if inputs.exact_edited else []
+    edits += exact_edits(inputs)
     absent = [inputs.absent[key] for key in sorted(inputs.absent)]
     tabulated = [inputs.results[key] for key in expected.groups[0].keys if key in inputs.results]
     counts = Counter(answer.verdict for answer in answers)
@@ -155,7 +155,8 @@ def _edit(edit: Mapping[str, Any]) -> str:
     words = [wording.moved(move["name"], move["old"], move["new"]) for move in moves[:_MOST_MOVES]]
     if len(moves) > _MOST_MOVES:
         words.append(f"{len(moves) - _MOST_MOVES} more")
-    return f"{', '.join(edit['files'])} of {edit['result']} ({'; '.join(words) or 'no summed number moved'})"
+    how = "; ".join(words) or "none of the values kept beside it moved"
+    return f"{', '.join(edit['files'])} of {edit['result']} ({how})"
 
 
 def _here(claim: Mapping[str, Any]) -> str:

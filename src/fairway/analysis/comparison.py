@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fairway.analysis import markdown, wording
-from fairway.analysis.bootstrap import FloatArray
+from fairway.analysis.bootstrap import FloatArray, finite
 from fairway.analysis.not_counted import not_counted
 from fairway.analysis.study import Study
 from fairway.analysis.tables import Document
@@ -26,12 +26,12 @@ class ComparisonRow:
     policy: str
     other: str
     p50_ratio: float
-    p50_low: float
-    p50_high: float
+    p50_low: float | None  # None for a single run, which has no interval
+    p50_high: float | None
     p50_verdict: str
     p99_ratio: float
-    p99_low: float
-    p99_high: float
+    p99_low: float | None
+    p99_high: float | None
     p99_verdict: str
     requests: int
     refused: int
@@ -87,7 +87,7 @@ def _row(
     study: Study, workload: str, policy: str, other: str, sides: dict[str, FloatArray], of: str | None = None
 ) -> ComparisonRow:
     functions = study.functions(workload)
-    p50, p99 = (study.compare(functions[name](policy), sides[name]) for name in ("p50", "p99"))
+    p50, p99 = (study.compare(workload, functions[name](policy), sides[name]) for name in ("p50", "p99"))
     requests, refused = study.counted(workload, policy)
     result = study.collection.results[(workload, policy)]
     return ComparisonRow(
@@ -96,12 +96,12 @@ def _row(
         policy=policy,
         other=other,
         p50_ratio=p50.ratio.point,
-        p50_low=p50.ratio.low,
-        p50_high=p50.ratio.high,
+        p50_low=finite(p50.ratio.low),
+        p50_high=finite(p50.ratio.high),
         p50_verdict=p50.verdict,
         p99_ratio=p99.ratio.point,
-        p99_low=p99.ratio.low,
-        p99_high=p99.ratio.high,
+        p99_low=finite(p99.ratio.low),
+        p99_high=finite(p99.ratio.high),
         p99_verdict=p99.verdict,
         requests=requests,
         refused=refused,

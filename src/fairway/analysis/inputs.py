@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairway import jsontext
 from fairway.analysis.collection import Key
 from fairway.analysis.results import Result, read_result, result_folder
 from fairway.errors import InputError
-from fairway.files import is_sealed, without_seal
-from fairway.rows import FILE_NAMES, SealCheck, verify_seal
+from fairway.files import COPY, is_sealed, without_seal
+from fairway.rows import FILE_NAMES, Move, SealCheck, verify_seal
 
 _EXACT_REMEDY = "run scripts/check_exact.py again"
 
@@ -68,7 +69,7 @@ class Inputs:
     exact: Mapping[str, ExactCheck]
     absent: Mapping[Key, str]
     exact_absent: str
-    exact_edited: str
+    exact_edit: SealCheck
     edits: Mapping[Key, SealCheck]
 
 
@@ -96,26 +97,29 @@ def gather(expected: Expected) -> Inputs:
         results[key] = result
     _check_paired(results)
     exact_there = expected.exact.is_file()
-    exact, exact_is_whole = read_exact(expected.exact) if exact_there else ({}, True)
+    exact, exact_edit = read_exact(expected.exact) if exact_there else ({}, SealCheck((), ()))
     return Inputs(
         results=results,
         exact=exact,
         absent=absent,
         exact_absent="" if exact_there else expected.exact.name,
-        exact_edited="" if exact_is_whole else expected.exact.name,
+        exact_edit=exact_edit,
         edits=edits,
     )
 
 
-def read_exact(path: Path) -> tuple[dict[str, ExactCheck], bool]:
-    """Read the outcomes of the exact checks by claim, and whether the file is as it was written.
+def read_exact(path: Path) -> tuple[dict[str, ExactCheck], SealCheck]:
+    """Read the outcomes of the exact checks by claim, and whether and how the file was edited.
 
     Raises:
         InputError: the file is not what check_exact writes.
     """
     try:
         raw = jsontext.parse(path.read_text(encoding="utf-8"))
-        return {name: _exact_check(value) for name, value in without_seal(raw).items()}, is_sealed(raw)
+        outcomes = without_seal(raw)
+        copy = outcomes.pop(COPY, {})
+        edit = SealCheck((), ()) if is_sealed(raw) else SealCheck((path.name,), _moved(copy, outcomes))
+        return {name: _exact_check(value) for name, value in outcomes.items()}, edit
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", remedy=_EXACT_REMEDY, file=path, line=error.lineno) from error
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
@@ -127,6 +131,13 @@ def _exact_check(raw: Mapping[str, object]) -> ExactCheck:
     if not isinstance(holds, bool) or not isinstance(cases, int):
         raise TypeError
     return ExactCheck(holds, str(detail), cases)
+
+
+def _moved(old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]) -> tuple[Move, ...]:
+    """Say which values of the outcomes differ."""
+    places = [(claim, name) for claim in {**old, **new} for name in {**old.get(claim, {}), **new.get(claim, {})}]
+    pairs = [(f"{claim}: {name}", old.get(claim, {}).get(name), new.get(claim, {}).get(name)) for claim, name in places]
+    return tuple(Move(place, before, after) for place, before, after in pairs if before != after)
 
 
 def _absent_files(rows_root: Path, key: Key) -> str:

@@ -21,7 +21,6 @@ from fairway.rows import SERVED, order_statistic
 SHORT_PROMPT_TOKENS = 2048  # up to here a prompt counts as short
 STARVING_WORST_OVER_P99 = 3  # a policy starves requests where worst/p99 lies above this
 SPREAD_WAITING = 10  # hooks with fewer waiting say nothing about spread
-BLOCK_TOKENS = 16
 NS_PER_S = 1_000_000_000
 
 BoolArray = npt.NDArray[np.bool_]
@@ -156,7 +155,7 @@ def partly_hit(result: Result, counts: IntArray) -> FloatArray:
     seed = result.requests["seed"][keep]
     hit_tokens = np.ma.getdata(result.requests["hit_tokens"])[keep]
     # At least one token is always computed, so at most n - 1 tokens can hit, in whole blocks.
-    most_tokens = (result.requests["prompt_tokens"][keep] - 1) // BLOCK_TOKENS * BLOCK_TOKENS
+    most_tokens = (result.requests["prompt_tokens"][keep] - 1) // result.block_tokens * result.block_tokens
     partly = ((hit_tokens > 0) & (hit_tokens < most_tokens)).astype(np.int64)
     return ratio(_sums(partly, seed, result.seeds), _sums(np.ones_like(partly), seed, result.seeds), counts)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from fairway.analysis import markdown, metrics, wording
-from fairway.analysis.bootstrap import Draws, FloatArray, IntArray, Resampling, interval
+from fairway.analysis.bootstrap import Draws, FloatArray, IntArray, Resampling, finite, interval
 from fairway.analysis.bounds import BoundsRow, LeastWork, bounds_row
 from fairway.analysis.bounds_table import bounds_section
 from fairway.analysis.metrics import Selection, TtftPool
@@ -40,12 +40,12 @@ class MetricsRow:
     requests: int
     refused: int
     p50_s: float
-    p50_low_s: float
-    p50_high_s: float
+    p50_low_s: float | None  # None for a single run, which has no interval
+    p50_high_s: float | None
     p95_s: float
     p99_s: float
-    p99_low_s: float
-    p99_high_s: float
+    p99_low_s: float | None
+    p99_high_s: float | None
     worst_median_s: float
     worst_maximum_s: float
     worst_over_p99_median: float
@@ -150,8 +150,8 @@ def _is_served(result: Result, selection: Selection) -> bool:
 def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampling) -> MetricsRow:
     pool = TtftPool(result, selection)
     once = np.ones((1, len(result.seeds)), dtype=np.int64)
-    p50 = interval(draws.apply(partial(pool.percentile_s, 50)), resampling)
-    p99 = interval(draws.apply(partial(pool.percentile_s, 99)), resampling)
+    p50 = interval(draws.apply(partial(pool.percentile_s, 50)), resampling, result.runs_count)
+    p99 = interval(draws.apply(partial(pool.percentile_s, 99)), resampling, result.runs_count)
     return MetricsRow(
         workload=result.workload,
         policy=result.policy,
@@ -161,12 +161,12 @@ def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampl
         requests=len(pool),
         refused=metrics.refused(result, selection),
         p50_s=p50.point,
-        p50_low_s=p50.low,
-        p50_high_s=p50.high,
+        p50_low_s=finite(p50.low),
+        p50_high_s=finite(p50.high),
         p95_s=_point(pool.percentile_s(95, once)),
         p99_s=p99.point,
-        p99_low_s=p99.low,
-        p99_high_s=p99.high,
+        p99_low_s=finite(p99.low),
+        p99_high_s=finite(p99.high),
         worst_median_s=_point(pool.worst_s(once)),
         worst_maximum_s=_point(pool.worst_s(once, _MAXIMUM)),
         worst_over_p99_median=_point(pool.worst_over_p99(once)),

@@ -119,6 +119,7 @@ def _line(row: RegimeRow) -> tuple[str, ...]:
 def _row(study: Study, workload: str, place: Place) -> RegimeRow:
     baselines = study.group(BASELINES, workload)
     every = (POLICY, *baselines)
+    study.check_served(workload, POLICY)
     functions = study.functions(workload)
     p50_s = {policy: float(functions["p50"](policy)[0]) for policy in every}
     p99_s = {policy: float(functions["p99"](policy)[0]) for policy in every}

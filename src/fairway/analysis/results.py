@@ -62,16 +62,26 @@ class Result:
         return bool(self.runs["reuse"][0] == rows.REUSE_KNOWN)
 
     @property
+    def block_tokens(self) -> int:
+        """Tokens of a cache block."""
+        return int(self.runs["block_tokens"][0])
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """What the bootstrap draws, one per seed: the window of a recorded trace that it replays, else the seed."""
         windows = self.runs["window"]
         return self.seeds if np.ma.getmaskarray(windows).any() else tuple(int(window) for window in windows)
 
     @property
+    def runs_count(self) -> int:
+        """How many independent runs there are."""
+        return len(set(self.blocks))
+
+    @property
     def sample(self) -> str:
         """How many independent runs there are, in words: fewer windows than seeds count as windows."""
-        blocks = len(set(self.blocks))
-        return _counted(blocks, "window") if blocks < len(self.seeds) else _counted(blocks, "seed")
+        count = self.runs_count
+        return _counted(count, "window") if count < len(self.seeds) else _counted(count, "seed")
 
     @property
     def warm_up_requests(self) -> int:

@@ -40,13 +40,14 @@ def sensitivity_rows(study: Study) -> tuple[SensitivityRow, ...]:
     """Return the default and every variant that was run, by workload.
 
     Raises:
-        InputError: the default parameters were not run, so there is nothing to compare with.
+        InputError: the default parameters were not run or served nothing, so there is nothing to compare with.
     """
     rows = []
     for workload in study.collection.found_workloads:
         if (workload, DEFAULT) not in study.collection.results:
             raise InputError(f"no result of {DEFAULT} on {workload}", remedy="replay it with the default parameters")
         variants = study.group(VARIANTS, workload)
+        study.check_served(workload, DEFAULT)
         rows += [_row(study, workload, policy) for policy in (DEFAULT, *variants)]
     return tuple(rows)
 

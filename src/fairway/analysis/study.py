@@ -14,6 +14,7 @@ from fairway.analysis.collection import Collection
 from fairway.analysis.expressions import Function
 from fairway.analysis.metrics import STARVING_WORST_OVER_P99, Selection, TtftPool, refused
 from fairway.analysis.vocabulary import Vocabulary
+from fairway.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,12 @@ class Study:
 
     def measure(self, function: str, workload: str, policy: str, **where: str) -> Interval:
         """Return one policy's figure with its interval; NaN where there is no such result or request."""
-        return interval(self.functions(workload)[function](policy, **where), self.resampling)
+        vector = self.functions(workload)[function](policy, **where)
+        return interval(vector, self.resampling, self.vocabulary.runs(workload))
 
-    def compare(self, first: FloatArray, second: FloatArray) -> Comparison:
-        """Compare two latencies, paired."""
-        return compare(first, second, self.resampling)
+    def compare(self, workload: str, first: FloatArray, second: FloatArray) -> Comparison:
+        """Compare two latencies on a workload, paired."""
+        return compare(first, second, self.resampling, self.vocabulary.runs(workload))
 
     def group(self, name: str, workload: str) -> tuple[str, ...]:
         """Return those policies of a group that have a result on a workload."""
@@ -70,6 +72,14 @@ class Study:
         result = self.collection.results[(workload, policy)]
         selection = Selection(phase=self.selected_phase(workload))
         return len(TtftPool(result, selection)), refused(result, selection)
+
+    def check_served(self, workload: str, policy: str) -> None:
+        """Raise InputError if no request of the phase that percentiles are over was served."""
+        if not self.counted(workload, policy)[0]:
+            raise InputError(
+                f"no request was served by {policy} on {workload} ({self.phase(workload)})",
+                remedy="choose a workload with that phase, longer or of a higher load",
+            )
 
     def best(self, group: tuple[str, ...], workload: str, **where: str) -> str | None:
         """Return the policy of the lowest p99 among those that starve nobody; None if there is none."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairway.analysis.bootstrap import Resampling, interval
+from fairway.analysis.bootstrap import Resampling, finite, interval
 from fairway.analysis.claims import KINDS, Claim, ClaimsFile, Item
 from fairway.analysis.collection import Key
 from fairway.analysis.expressions import Value
@@ -150,7 +149,7 @@ class _Judge:
             absent=tuple(sorted(trail.absent)),
             edits=(
                 *(self._edit(key) for key in keys if key in self._inputs.edits),
-                *([exact_edit(self._inputs.exact_edited)] if self._inputs.exact_edited and trail.exact else []),
+                *(exact_edits(self._inputs) if trail.exact else ()),
             ),
             detail="; ".join(self._inputs.exact[name].detail for name in sorted(trail.exact)),
             cases=sum(self._inputs.exact[name].cases for name in sorted(trail.exact)),
@@ -200,8 +199,8 @@ class _Judge:
         if trail.missing or trail.absent:
             return None
         vector = np.broadcast_to(np.asarray(value, dtype=np.float64), (self._resampling.resamples + 1,))
-        bounds = interval(vector, self._resampling)
-        return Figure(name, workload, bounds.point, _finite(bounds.low), _finite(bounds.high))
+        bounds = interval(vector, self._resampling, self._blocks(sorted(trail.used)))
+        return Figure(name, workload, bounds.point, finite(bounds.low), finite(bounds.high))
 
     def _sweep_share(self, claim: Claim) -> SweepShare:
         if not claim.in_sweep:
@@ -226,11 +225,11 @@ class _Judge:
 
     def _blocks(self, keys: Sequence[Key]) -> int:
         """How many independent runs the smallest result has."""
-        return min((len(set(self._inputs.results[key].blocks)) for key in keys), default=0)
+        return min((self._inputs.results[key].runs_count for key in keys), default=0)
 
     def _sample(self, keys: Sequence[Key]) -> str:
         results = [self._inputs.results[key] for key in keys]
-        return min(results, key=lambda result: len(set(result.blocks))).sample if results else ""
+        return min(results, key=lambda result: result.runs_count).sample if results else ""
 
     def _refused(self, keys: Sequence[Key]) -> int:
         return sum(refused(self._inputs.results[key], EVERYTHING) for key in keys)
@@ -245,9 +244,10 @@ class _Judge:
         return Edit("/".join(key), check.edited, check.moved)
 
 
-def exact_edit(file: str) -> Edit:
-    """Say that the outcomes of the exact checks were changed after they were written."""
-    return Edit("the exact checks", (file,), ())
+def exact_edits(inputs: Inputs) -> tuple[Edit, ...]:
+    """Say whether and how the outcomes of the exact checks were changed after they were written."""
+    check = inputs.exact_edit
+    return (Edit("the exact checks", check.edited, check.moved),) if check.edited else ()
 
 
 def _add(total: Trail, part: Trail) -> None:
@@ -258,8 +258,4 @@ def _add(total: Trail, part: Trail) -> None:
 
 
 def _point(value: Value) -> float | None:
-    return _finite(float(np.asarray(value).flat[0]))
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return finite(float(np.asarray(value).flat[0]))

@@ -131,9 +131,13 @@ class Vocabulary:
             self.trail.missing.add(f"data for {describe(what)} on {workload}")
         return self._known[key]
 
-    def compare(self, first: FloatArray, second: FloatArray) -> str:
-        """Verdict of the paired comparison of two vectors."""
-        return compare(first, second, self._resampling).verdict
+    def runs(self, workload: str) -> int:
+        """How many independent runs there are of a workload; the policies of one workload ran the same ones."""
+        return max((result.runs_count for (name, _), result in self._results.items() if name == workload), default=0)
+
+    def compare(self, workload: str, first: FloatArray, second: FloatArray) -> str:
+        """Verdict of the paired comparison of two vectors on a workload."""
+        return compare(first, second, self._resampling, self.runs(workload)).verdict
 
     def phase(self, workload: str, phase: str | None) -> str | None:
         """The phase that a percentile is over."""
@@ -252,5 +256,6 @@ class _Scope:
         return np.where(worst_over_p99 > STARVING_WORST_OVER_P99, np.inf, p99)
 
     def _comparison(self, policy: str, than: tuple[str, ...], verdict: str, **where: str) -> FloatArray:
-        found = self._vocabulary.compare(self.p99(policy, **where), self.best_p99(than, **where))
+        workload = self._on(where.get("on"))
+        found = self._vocabulary.compare(workload, self.p99(policy, **where), self.best_p99(than, **where))
         return np.full_like(self._vocabulary.nothing(), found == verdict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 _NS_PER_S = 1e9
@@ -15,9 +15,9 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def bounded(point: float, low: float, high: float) -> str:
-    """Say a number with its interval."""
-    return f"{number(point)} [{number(low)}, {number(high)}]"
+def bounded(point: float, low: float | None, high: float | None) -> str:
+    """Say a number with its interval, if it has one."""
+    return number(point) if low is None or high is None else f"{number(point)} [{number(low)}, {number(high)}]"
 
 
 def policy(name: str) -> str:
@@ -56,11 +56,21 @@ def paper(facts: Mapping[str, Any]) -> str:
     return "; ".join(figure(name, value if isinstance(value, list) else [value]) for name, value in facts.items())
 
 
-def moved(name: str, old: int | None, new: int | None) -> str:
-    """Say how a sealed number moved."""
-    unit = " s" if name.endswith("_ns") else ""
-    sides = ["none" if side is None else number(side / _NS_PER_S if unit else side) + unit for side in (old, new)]
-    return f"{name.removesuffix('_ns').removeprefix('requests: ttft: ')} {sides[0]} -> {sides[1]}"
+def moved(name: str, old: int | str | None, new: int | str | None) -> str:
+    """Say how a sealed value moved; a name ends in ``_ns`` for nanoseconds, which are said as seconds."""
+    label = name.removesuffix("_ns").removeprefix("requests: ttft: ")
+    sides = [_side(value, name, number) for value in (old, new)]
+    if sides[0] == sides[1]:  # all digits where the first ones are the same
+        sides = [_side(value, name, repr) for value in (old, new)]
+    return f"{label} {sides[0]} -> {sides[1]}"
+
+
+def _side(value: int | str | None, name: str, digits: Callable[[float], str]) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool | str):
+        return str(value).lower() if isinstance(value, bool) else value
+    return f"{digits(value / _NS_PER_S)} s" if name.endswith("_ns") else digits(value)
 
 
 def needs(missing: Iterable[str]) -> str:

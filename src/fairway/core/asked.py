@@ -21,7 +21,7 @@ from fairway.core.formula import (
 )
 from fairway.core.queue import draw_together, leave
 from fairway.engine import HookObserver, refuse_stall
-from fairway.policies import Capability, Column, Policy, QueueView, checked_order, tell_of_hook
+from fairway.policies import Capability, Column, Policy, QueueView, checked_order, tell_of, tell_of_hook
 
 
 @compiled
@@ -81,7 +81,7 @@ class Asked:
         if Capability.ON_ARRIVAL in self._policy.capabilities:
             for request in range(self._told, arrived):
                 if not self._core.facts[at.REFUSED, request]:
-                    self._policy.on_arrival(request)
+                    tell_of(Capability.ON_ARRIVAL, self._policy, request)
         self._told = arrived
 
     def _step(self) -> None:
@@ -99,7 +99,7 @@ class Asked:
             admitted = self._walk(view)
         _close(core, np.array(admitted, dtype=np.int64))
         if Capability.ON_STEP in policy.capabilities:
-            policy.on_step(int(core.state[at.STEP_TOKENS]))
+            tell_of(Capability.ON_STEP, policy, int(core.state[at.STEP_TOKENS]))
 
     def _walk(self, view: QueueView) -> list[int]:
         """Admit waiting requests in the policy's order until the budget, the sequences or the room end."""
@@ -116,7 +116,7 @@ class Asked:
                 break
             admitted.append(request)
             if hears:
-                self._policy.on_admit(request)
+                tell_of(Capability.ON_ADMIT, self._policy, request)
         return admitted
 
     def _view(self) -> QueueView:

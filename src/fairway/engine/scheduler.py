@@ -25,7 +25,16 @@ from fairway.engine.refusals import EVENTS, refuse_missing_time, refuse_unservab
 from fairway.engine.request import Request, generated_block_id
 from fairway.engine.waiting_queue import PrefillTime, WaitingQueue
 from fairway.errors import InputError
-from fairway.policies import Capability, Column, Policy, QueueView, checked_order, checked_victim_rank, tell_of_hook
+from fairway.policies import (
+    Capability,
+    Column,
+    Policy,
+    QueueView,
+    checked_order,
+    checked_victim_rank,
+    tell_of,
+    tell_of_hook,
+)
 from fairway.reuse import ReuseIndex
 
 HookObserver = Callable[[int, QueueView, Policy], None]
@@ -98,7 +107,7 @@ class Scheduler:
         refuse_unservable(request, self.limits)
         self._let_wait(request)
         if Capability.ON_ARRIVAL in self.policy.capabilities:
-            self.policy.on_arrival(request.request_id)
+            tell_of(Capability.ON_ARRIVAL, self.policy, request.request_id)
 
     def abort(self, request: Request) -> None:
         """Drop a waiting or running request and free its blocks."""
@@ -119,7 +128,7 @@ class Scheduler:
             self._admit(step, order, budget_tokens)
         step.evicted = self.pool.take_evicted()
         if Capability.ON_STEP in self.policy.capabilities:
-            self.policy.on_step(step.new_tokens)
+            tell_of(Capability.ON_STEP, self.policy, step.new_tokens)
         return step
 
     def complete(self, step: Step, now_ns: int) -> list[Request]:
@@ -254,7 +263,7 @@ class Scheduler:
         self.running.append(request)
         step.admitted.append(request)
         if Capability.ON_ADMIT in self.policy.capabilities:
-            self.policy.on_admit(request.request_id)
+            tell_of(Capability.ON_ADMIT, self.policy, request.request_id)
 
     def _cost_ns(self, request: Request) -> float:
         """Return the request's prefill time per token that it has to compute."""

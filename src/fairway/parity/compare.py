@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Self
 
 from fairway.engine import Engine, HookObserver, Limits, PrefillTime, Request, Scheduler, Step, UnservableError
@@ -13,6 +14,7 @@ from fairway.parity.case import Case
 from fairway.policies import Policy, QueueView, make_policy
 from fairway.profile import Profile, load_profile
 from fairway.replay import Prompts, replay
+from fairway.traces.mooncake import trace_lines
 from fairway.vllm.engine import VllmEngine
 
 UNHOOKED = "fcfs, vLLM without the hook"
@@ -46,14 +48,20 @@ class Counts:
 
 
 class Difference(Exception):  # noqa: N818  not an error of the program: it is what is looked for
-    """The first thing in which the engines differ."""
+    """The first thing in which the engines differ, and the request that it is about, if it is about one."""
 
-    def __init__(self, step: int, what: str, readable: Any, vllm: Any) -> None:
+    def __init__(self, step: int, what: str, readable: Any, vllm: Any, request: int | None = None) -> None:
         self.step = step
         self.what = what
         self.readable = readable
         self.vllm = vllm
-        super().__init__(f"step {step}: {what}\n  readable engine: {readable}\n  vLLM:            {vllm}")
+        self.request = request
+        self.line = ""  # the request's one in the trace
+        super().__init__(step, what)
+
+    def __str__(self) -> str:
+        sides = f"step {self.step}: {self.what}\n  readable engine: {self.readable}\n  vLLM:            {self.vllm}"
+        return sides if self.request is None else f"{sides}\n  trace line {self.request + 1}: {self.line}"
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,8 @@ def compare(case: Case, policy: str) -> Comparison:
             prompts=Prompts.of(trace, _profile(), case.limits),
         )
     except Difference as difference:
+        if difference.request is not None:
+            difference.line = list(trace_lines(trace))[difference.request].rstrip()
         return Comparison(counts, difference)
     except InputError:  # a name or a size that is none: not the engines' doing
         raise
@@ -149,7 +159,7 @@ class _Pair:
         self._submitted.add(request.request_id)
         twin = replace(request, chain=list(request.chain))
         refusals = _refusal(self._readable, request), _refusal(self._vllm, twin)
-        self._same("refusal", *refusals)
+        self._same("refusal", *refusals, request.request_id)
         if refusals[0] is not None:
             self._counts.refused += 1
             raise UnservableError(refusals[0])
@@ -167,18 +177,19 @@ class _Pair:
     def schedule(self, now_ns: int) -> Step:
         self._abort_until(now_ns)
         looked_up = self._vllm.looked_up_hits()
+        waiting = _ids(self._readable.waiting.requests)
         step, vllm_step = self._readable.schedule(now_ns), self._vllm.schedule(now_ns)
         self._steps += 1
         self._count(step, len(looked_up))
         if looked_up:
-            self._same("waiting (tokens, hit) at the hook", self._seen.columns, looked_up)
+            self._same_requests("waiting (tokens, hit) at the hook", self._seen.columns, looked_up, waiting)
         if looked_up and self._hooked:
-            self._same("the hook's columns", self._seen.columns, self._vllm_seen.columns)
+            self._same_requests("the hook's columns", self._seen.columns, self._vllm_seen.columns, waiting)
         if self._vllm.hits is not None:
             self._same("whether hits are those of the index", True, self._vllm.hits.is_indexed)
-        self._same("preempted", _ids(step.preempted), _ids(vllm_step.preempted))
-        self._same("admitted (request, hit tokens)", _admitted(step), _admitted(vllm_step))
-        self._same("scheduled (request, new tokens, context)", _chunks(step), _chunks(vllm_step))
+        self._same_requests("preempted", _ids(step.preempted), _ids(vllm_step.preempted))
+        self._same_requests("admitted (request, hit tokens)", _admitted(step), _admitted(vllm_step))
+        self._same_requests("scheduled (request, new tokens, context)", _chunks(step), _chunks(vllm_step))
         self._same("evicted hashes", step.evicted, vllm_step.evicted)
         self._compare_state("after scheduling")
         self._vllm_step = vllm_step
@@ -188,10 +199,11 @@ class _Pair:
         # vLLM's loop takes up the aborts that came during a step at its end, before the step's results.
         self._abort_until(now_ns)
         finished = self._readable.complete(step, now_ns)
-        self._same("finished", _ids(finished), _ids(self._vllm.complete(self._vllm_step, now_ns)))
+        self._same_requests("finished", _ids(finished), _ids(self._vllm.complete(self._vllm_step, now_ns)))
         for request in finished:
             one, twin = self._live.pop(request.request_id)
-            self._same(f"what happened to request {request.request_id}", _fate(one), _fate(twin))
+            what = f"what happened to request {request.request_id}"
+            self._same(what, _fate(one), _fate(twin), request.request_id)
         self._compare_state("after the step's results")
         return finished
 
@@ -204,12 +216,19 @@ class _Pair:
         self._aborts = [abort for abort in self._aborts if abort[0] > now_ns or abort[1] not in self._submitted]
 
     def _compare_state(self, when: str) -> None:
-        self._same(f"running {when}", _ids(self._readable.running), self._vllm.running_ids())
+        self._same_requests(f"running {when}", _ids(self._readable.running), self._vllm.running_ids())
         self._same(f"free list {when}", self._readable.pool.free_list(), self._vllm.free_list())
 
-    def _same(self, what: str, readable: Any, vllm: Any) -> None:
+    def _same(self, what: str, readable: Any, vllm: Any, request: int | None = None) -> None:
         if readable != vllm:
-            raise Difference(self._steps, what, readable, vllm)
+            raise Difference(self._steps, what, readable, vllm, request)
+
+    def _same_requests(
+        self, what: str, readable: Sequence[Any], vllm: Sequence[Any], requests: Sequence[int] | None = None
+    ) -> None:
+        """Compare lists of requests: by their ids, by tuples that begin with them, or in the order of ``requests``."""
+        if readable != vllm:
+            self._same(what, readable, vllm, _first_differing(readable, vllm, requests))
 
     def _count(self, step: Step, waiting: int) -> None:
         counts = self._counts
@@ -220,6 +239,16 @@ class _Pair:
         counts.evictions += len(step.evicted)
         counts.looked_up_hits += waiting
         counts.longest_queue = max(counts.longest_queue, waiting)
+
+
+def _first_differing(readable: Sequence[Any], vllm: Sequence[Any], requests: Sequence[int] | None) -> int | None:
+    """Return the request that the first differing entry is about; None where the lists are longer than ``requests``."""
+    pairs = list(zip_longest(readable, vllm))
+    place = next(place for place, (one, other) in enumerate(pairs) if one != other)
+    if requests is not None:
+        return requests[place] if place < len(requests) else None
+    entry = next(entry for entry in pairs[place] if entry is not None)
+    return int(entry[0] if isinstance(entry, tuple) else entry)
 
 
 def _fate(request: Request) -> dict[str, int | None]:

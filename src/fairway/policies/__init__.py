@@ -13,13 +13,21 @@ from fairway.policies import (  # noqa: F401  importing a policy registers it
     ragcache,
     srpt,
 )
-from fairway.policies.asking import checked_order, checked_victim_rank, tell_of_hook
+from fairway.policies.asking import (
+    ANSWER_LIMIT_S,
+    checked_order,
+    checked_victim_rank,
+    limited_answers,
+    tell_of,
+    tell_of_hook,
+)
 from fairway.policies.base import Capability, Column, Policy, QueueView
 from fairway.policies.registry import make_policy, policy_names, register, register_family
 from fairway.policies.rules import ByArrival, ByScore, EveryK, Rule, RulePolicy, TwoLanes
 from fairway.policies.score import Score
 
 __all__ = [
+    "ANSWER_LIMIT_S",
     "ByArrival",
     "ByScore",
     "Capability",
@@ -33,9 +41,11 @@ __all__ = [
     "TwoLanes",
     "checked_order",
     "checked_victim_rank",
+    "limited_answers",
     "make_policy",
     "policy_names",
     "register",
     "register_family",
+    "tell_of",
     "tell_of_hook",
 ]

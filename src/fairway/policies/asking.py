@@ -1,22 +1,39 @@
-"""Asks a policy and believes nothing: an outside policy may yield anything, or raise."""
+"""Asks a policy and believes nothing: an outside policy may yield anything, raise, or never answer."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from fairway.errors import InputError
-from fairway.policies.base import Policy, QueueView
+from fairway.policies.base import Capability, Policy, QueueView
+
+ANSWER_LIMIT_S = 60.0  # a queue of ten thousand is ordered in milliseconds
+
+_asked = 0  # questions that are open; an order is, until its last position or until nobody wants more
+_answered = 0  # answers so far, of all policies
+
+
+_NEWS = {Capability.ON_ARRIVAL: "an arrival", Capability.ON_ADMIT: "an admission", Capability.ON_STEP: "a step"}
 
 
 def tell_of_hook(policy: Policy, view: QueueView) -> None:
     """Tell a policy of a hook; `InputError` if it raises."""
     with _blaming(policy, "hearing of a hook"):
         policy.on_hook(view)
+
+
+def tell_of(event: Capability, policy: Policy, value: int) -> None:
+    """Tell a policy of a request's arrival or admission (its id), or of a step (its tokens); `InputError` as above."""
+    with _blaming(policy, f"hearing of {_NEWS[event]}"):
+        getattr(policy, event.value)(value)
 
 
 def checked_order(policy: Policy, view: QueueView) -> Iterator[int]:
@@ -38,9 +55,47 @@ def checked_victim_rank(policy: Policy, view: QueueView) -> Iterator[int]:
     return _checked(policy, view, policy.victim_rank, "ranking victims")
 
 
+@contextmanager
+def limited_answers(limit_s: float = ANSWER_LIMIT_S) -> Iterator[None]:
+    """Inside, a policy that computes for ``limit_s`` without an answer is an `InputError` that says where it was.
+
+    Seconds are those that this process computes, so that a slow, busy or sleeping machine does not count against a
+    policy. It takes up to twice as long until one is stopped. There is no limit outside the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    answered = _answered
+
+    def tick(_: int, frame: FrameType | None) -> None:
+        nonlocal answered
+        if _asked and answered == _answered:
+            raise _NoAnswerError(limit_s, frame)
+        answered = _answered
+
+    previous = signal.signal(signal.SIGVTALRM, tick)
+    signal.setitimer(signal.ITIMER_VIRTUAL, limit_s, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, previous)
+
+
+class _NoAnswerError(BaseException):
+    """Raised where a policy computes for too long; no `Exception`, so that it gets through what a policy catches."""
+
+    def __init__(self, limit_s: float, frame: FrameType | None) -> None:
+        super().__init__(f"computed for {limit_s:g} s without an answer")
+        self.file = None if frame is None else frame.f_code.co_filename
+        self.line = None if frame is None else frame.f_lineno
+
+
 def _checked(policy: Policy, view: QueueView, ask: Callable[[QueueView], Iterable[Any]], doing: str) -> Iterator[int]:
+    global _answered
     taken: set[int] = set()
     for position in _answers(policy, view, ask, doing):
+        _answered += 1
         _refuse_position(policy, position, len(view), taken)
         taken.add(position)
         yield position
@@ -53,9 +108,18 @@ def _answers(policy: Policy, view: QueueView, ask: Callable[[QueueView], Iterabl
 
 @contextmanager
 def _blaming(policy: Policy, doing: str) -> Iterator[None]:
-    """Say which policy raised, and where."""
+    """Say which policy raised or never answered, and where."""
+    global _asked, _answered
+    _asked += 1
     try:
         yield
+    except _NoAnswerError as error:
+        raise InputError(
+            f"policy {policy.name!r} {error} while {doing}",
+            file=error.file,
+            line=error.line,
+            remedy="mend the policy, or allow it more time",
+        ) from error
     except (Exception, SystemExit) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise InputError(
@@ -64,6 +128,9 @@ def _blaming(policy: Policy, doing: str) -> Iterator[None]:
             line=last.lineno,
             remedy="mend the policy",
         ) from error
+    finally:
+        _asked -= 1
+        _answered += 1
 
 
 def _refuse_position(policy: Policy, position: Any, waiting: int, taken: set[int]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -48,9 +50,10 @@ def policy_names() -> list[str]:
 def make_policy(name: str, **parameters: Any) -> Policy:
     """Return a new policy of that name; ``parameters`` override those of the name.
 
-    Raises `InputError` for an unknown name (with the known ones) and for parameters that the policy refuses.
+    Raises `InputError` for an unknown name or parameter (with the known ones) and for values that the policy refuses.
     """
     factory = _factory(name)
+    _refuse_unknown(name, factory, parameters)
     try:
         policy = factory(**parameters)
     except (TypeError, ValueError) as error:
@@ -62,6 +65,31 @@ def make_policy(name: str, **parameters: Any) -> Policy:
     _check_contract(name, policy)
     policy.name = name
     return policy
+
+
+def _refuse_unknown(name: str, factory: PolicyFactory, parameters: Mapping[str, Any]) -> None:
+    known = _parameter_names(factory) if parameters else None
+    unknown = [] if known is None else sorted(set(parameters) - set(known))
+    if known is not None and unknown:
+        listed = f"known parameters: {', '.join(known)}" if known else "leave them out: it has none"
+        raise InputError(
+            f"policy {name!r} refuses its parameters: it has no parameter {unknown[0]!r}",
+            remedy=_meant(unknown[0], known) + listed,
+        )
+
+
+def _parameter_names(factory: PolicyFactory) -> list[str] | None:
+    """Return the fields of a policy's ``parameters``, or else what its class takes; None where neither is said."""
+    try:
+        policy = factory()
+    except Exception:  # one that cannot be made without parameters says so when it is made with these
+        return None
+    if dataclasses.is_dataclass(getattr(policy, "parameters", None)):
+        return [field.name for field in dataclasses.fields(policy.parameters)]  # type: ignore[attr-defined]
+    accepted = inspect.signature(type(policy)).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in accepted):
+        return None
+    return [one.name for one in accepted if one.kind is not one.VAR_POSITIONAL]
 
 
 def _check_contract(name: str, policy: Policy) -> None:
@@ -89,11 +117,12 @@ def _factory(name: str) -> PolicyFactory:
     if name in _outside():
         return _load(_outside()[name])
     known = policy_names()
+    raise InputError(f"unknown policy {name!r}", remedy=f"{_meant(name, known)}known policies: {', '.join(known)}")
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    raise InputError(
-        f"unknown policy {name!r}",
-        remedy=(f"did you mean {near[0]!r}? " if near else "") + f"known policies: {', '.join(known)}",
-    )
+    return f"did you mean {near[0]!r}? " if near else ""
 
 
 @cache

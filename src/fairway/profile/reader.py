@@ -26,7 +26,9 @@ from fairway.profile.step_time import (
 
 FORMAT = 1
 EVIDENCE = ("modelled", "measured")
-PREVIEW = "prefill_preview"  # for people; what check_profile.py adds
+PREVIEW = "prefill_preview"  # key of what check_profile.py adds for people
+MEASUREMENT = "measurement"  # key of how a profile was measured, for people
+_KEYS = ("format", "name", "device", "model", "evidence", "source", "efficiency", "linear", "attention")
 _MOST_TOKENS = 1 << 17  # of a prompt
 _MOST_MS = 1e9  # that they may take in one step: 11 days, more is a unit taken for another
 _SHIPPED = resources.files("fairway.profile") / "data"
@@ -75,7 +77,7 @@ def read_document(source: Path | str) -> Mapping[str, Any]:
 def profile_from(document: Mapping[str, Any], file: str) -> Profile:
     """Check a parsed profile and build it; ``file`` is for messages."""
     fields = _Fields(document, file)
-    fields.only("format", "name", "device", "model", "evidence", "source", "efficiency", "linear", "attention", PREVIEW)
+    fields.only(*_KEYS, PREVIEW, MEASUREMENT)
     if type(fields.get("format")) is not int or fields.get("format") != FORMAT:
         fields.fail("format", f"must be {FORMAT}")
     evidence = fields.text("evidence")

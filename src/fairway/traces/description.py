@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairway.errors import InputError
 from fairway.traces.header import TIME_UNIT
 from fairway.traces.screening import EXCLUDED
 from fairway.traces.ticks import tick_ns
@@ -57,7 +58,20 @@ class LeftOut:
 
 
 def left_out(header: Mapping[str, Any]) -> LeftOut | None:
-    """Return what a trace's header says was left out of the recorded trace behind it; None for a generated one."""
+    """Return what a trace's header says was left out of the recorded trace behind it; None for a generated one.
+
+    Raises:
+        InputError: the header, written by hand, says it in another way.
+    """
+    try:
+        return _left_out(header)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(
+            "a trace's header does not say rightly what was left out of it", remedy="make the trace again"
+        ) from error
+
+
+def _left_out(header: Mapping[str, Any]) -> LeftOut | None:
     window = header.get("parameters", {}).get("requests", {})
     if "left_out_requests" in window:
         reason = f"prompts above {window['longest_prompt_tokens']:,} tokens"

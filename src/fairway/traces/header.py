@@ -97,6 +97,10 @@ def _check_fields(header: dict[str, Any], path: Path) -> None:
     if not isinstance(parameters, dict):
         raise InputError("'parameters' is no JSON object", remedy="build the trace again", file=path)
     _check_whole(parameters, ("cache_blocks",), 2, path)
+    requests = parameters.get("requests", {})
+    if not isinstance(requests, dict):
+        raise InputError("'parameters.requests' is no JSON object", remedy="build the trace again", file=path)
+    _check_whole(requests, ("window",), 0, path)
 
 
 def _check_whole(values: Mapping[str, Any], names: tuple[str, ...], least: int, path: Path) -> None:

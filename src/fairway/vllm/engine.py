@@ -30,7 +30,15 @@ from fairway.engine import (
     refuse_unsupported,
 )
 from fairway.errors import InputError
-from fairway.policies import Capability, Column, Policy, checked_order, checked_victim_rank, tell_of_hook
+from fairway.policies import (
+    Capability,
+    Column,
+    Policy,
+    checked_order,
+    checked_victim_rank,
+    tell_of,
+    tell_of_hook,
+)
 from fairway.vllm.build import build_scheduler
 from fairway.vllm.hashes import BlockContents, BlockHashes, output_token_id
 from fairway.vllm.hits import WaitingHits
@@ -94,7 +102,7 @@ class VllmEngine:
         self.scheduler.add_request(self._vllm_request(key, request))
         self._let_wait(request)
         if Capability.ON_ARRIVAL in self._capabilities:
-            self.policy.on_arrival(request.request_id)
+            tell_of(Capability.ON_ARRIVAL, self.policy, request.request_id)
 
     def abort(self, request: Request) -> None:
         """Drop a waiting or running request.
@@ -123,7 +131,7 @@ class VllmEngine:
         self._admit(step)
         step.evicted = [self._hashes.block_id(key) for key in self.scheduler.cache_log.evicted]
         if Capability.ON_STEP in self._capabilities:
-            self.policy.on_step(step.new_tokens)
+            tell_of(Capability.ON_STEP, self.policy, step.new_tokens)
         return step
 
     def complete(self, step: Step, now_ns: int) -> list[Request]:
@@ -261,7 +269,7 @@ class VllmEngine:
                 request.start_ns = step.now_ns
                 request.hit_tokens_at_start = hit_tokens
             if Capability.ON_ADMIT in self._capabilities:
-                self.policy.on_admit(request.request_id)
+                tell_of(Capability.ON_ADMIT, self.policy, request.request_id)
         self._let_go(self.waiting.position(request) for request in step.admitted)
 
     def _sampled(self, key: str) -> list[int]:

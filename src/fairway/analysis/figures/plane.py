@@ -23,7 +23,9 @@ class Layout:
 
 
 def plot(study: Study, pdf: Path, svg: Path, layout: Layout | None = None) -> None:
-    """Draw one panel per workload of the study, over the phase that its claims are about."""
+    """Draw one panel per workload over the phase that its claims are about; InputError where nothing was served."""
+    for workload in study.collection.found_workloads:
+        study.check_served(workload, study.collection.of(workload)[0].policy)
     with style.house_style():
         style.save(draw(study, layout or Layout()), pdf, svg)
 

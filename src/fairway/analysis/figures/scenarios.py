@@ -82,7 +82,7 @@ def _line(study: Study, policy: str, workload: str) -> _Line | None:
     if best is None or (workload, policy) not in study.collection.results:
         return None
     functions = study.functions(workload)
-    comparison = study.compare(functions["p99"](policy), functions["best_p99"](group))
+    comparison = study.compare(workload, functions["p99"](policy), functions["best_p99"](group))
     p99 = study.measure("p99", workload, policy)
     return _Line(workload, p99, best, study.measure("p99", workload, best), comparison)
 

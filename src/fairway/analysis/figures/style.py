@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from fairway.analysis import wording
+from fairway.analysis.figures.seal import seal
 from fairway.analysis.metrics import Selection, TtftPool, refused
 from fairway.analysis.results import Result
 from fairway.files import atomic_path
@@ -169,7 +170,8 @@ def label_panel(axes: Axes, title: str) -> None:
 
 
 def save(figure: Figure, pdf: Path, svg: Path) -> None:
-    """Write both vector files, atomically and without dates."""
+    """Write both vector files, atomically, without dates, and sealed."""
     for path, kind in ((pdf, "pdf"), (svg, "svg")):
         with atomic_path(path) as part:
             figure.savefig(part, format=kind, metadata=_METADATA[kind])
+            seal(part, kind)
