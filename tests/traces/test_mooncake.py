@@ -56,6 +56,11 @@ def test_ties_keep_the_file_s_order_and_odd_ticks_survive(tmp_path: Path) -> Non
     assert trace.block_ids[::2].tolist() == list(range(6))
 
 
+def test_words_and_signs_in_other_fields_are_not_ids(tmp_path: Path) -> None:
+    trace = read_trace(write(tmp_path, row(kind="warm-up", phase="true", turn=-1, cached=False)))
+    assert (trace.block_ids.tolist(), trace.kind, trace.phase) == ([0, 1], ("warm-up",), ("true",))
+
+
 def test_a_trace_in_seconds_and_16_token_blocks_is_refused(tmp_path: Path) -> None:
     bailian = row(timestamp=0.0, input_length=20, chat_id=1, parent_chat_id=-1, type="text", turn=1)
     with pytest.raises(InputError, match=r"trace\.jsonl:1: 20 tokens make 1 blocks of 512, but 'hash_ids' has 2"):
@@ -101,6 +106,8 @@ def test_a_block_has_tokens(tmp_path: Path, block_tokens: int) -> None:
         (row(hash_ids=[0, 1.0]), "not an integer"),
         (row(hash_ids=[0, True]), "not an integer"),
         (row(hash_ids=[0, -1]), "outside"),
+        (row(hash_ids=[0, 2**63]), "outside"),
+        (row(hash_ids=[0, False]), "not an integer"),
         (row(hash_ids=[0, 2**63]), "outside"),
         (row(hash_ids=[0]), "make 2 blocks of 512, but 'hash_ids' has 1"),
         (row(hash_ids=[0, 1, 2]), "but 'hash_ids' has 3"),
