@@ -9,13 +9,17 @@ RUN_STAMP := .venv/.installed-run
 DEV_STAMP := .venv/.installed-dev
 VLLM_PYTHON := .venv-vllm/bin/python
 VLLM_STAMP := .venv-vllm/.installed
+PEER_PYTHON := .venv-aisimulate/bin/python
+PEER_STAMP := .venv-aisimulate/.installed
 VLLM_INSTALL := $(VLLM_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	--only-binary :all:
 # Where the CPU build of torch comes from if no source that pip is set up with has it.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-COMPILE := $(VENV_PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+LOCK := $(VENV_PYTHON) -m uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-annotate --custom-compile-command "make lock"
+COMPILE := $(LOCK) --universal --fork-strategy fewest
+COMPILE_FOR_LINUX := $(LOCK) --python-platform x86_64-manylinux_2_28
 
 NOT_IN_VLLM_LOCK := torch torchaudio torchcodec torchvision triton
 
@@ -33,7 +37,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full bench lock clean
+.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full peer-env bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -84,14 +88,20 @@ causes: check-cores $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<nam
 	PYTHONPATH=src $(VENV_PYTHON) scripts/measure_causes.py --config "$(CONFIG)" --causes paper/causes.yaml \
 		--claims paper/claims.yaml --rows-root "$(EXPERIMENT)/results/rows/sim" --out-dir docs/causes
 
-bench: $(RUN_STAMP) ## Measure the replay's speed and memory.
-	PYTHONPATH=src $(VENV_PYTHON) benchmarks/run.py
+peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds with.
+
+bench: $(RUN_STAMP) ## Measure the replay's speed and memory on one core; the page is benchmarks/README.md.
+	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.run --out benchmarks/results/replay.json
+	$(if $(wildcard $(VLLM_STAMP)),PYTHONPATH=src $(VLLM_PYTHON) -m benchmarks.ordering --out benchmarks/results/ordering.json)
+	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.page
 
 lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requirements/vllm.in.
 	$(COMPILE) --upgrade --extra workflow --output-file requirements/run.lock pyproject.toml
 	$(COMPILE) --upgrade --extra dev --constraints requirements/run.lock --output-file requirements/dev.lock pyproject.toml
 	$(COMPILE) --upgrade --override requirements/vllm.overrides $(addprefix --no-emit-package ,$(NOT_IN_VLLM_LOCK)) \
 		--output-file requirements/vllm.lock requirements/vllm.in
+	$(COMPILE_FOR_LINUX) --upgrade --override requirements/peer.overrides --only-binary :all: \
+		--output-file requirements/peer.lock requirements/peer.in
 	$(VENV_PYTHON) requirements/conda_twin.py
 
 clean: ## Remove what the workflow and the tools made, except the environments.
@@ -122,4 +132,11 @@ $(VLLM_STAMP): requirements/vllm.lock requirements/vllm-torch.lock
 			'TORCH_INDEX=<an index that has it>.' >&2; exit 2; }
 	$(VLLM_INSTALL) -r requirements/vllm.lock
 	@$(VLLM_PYTHON) -c "$$LINK_SOURCES"
+	@touch $@
+
+$(PEER_STAMP): requirements/peer.lock
+	@$(REFUSE_OLD_PYTHON)
+	@echo "Setting up .venv-aisimulate from $< (once, a minute, 550 MB)"
+	$(PYTHON) -m venv --clear .venv-aisimulate
+	$(PEER_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@

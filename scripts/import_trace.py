@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument(
         "--failures-as-prefill", action="store_true", help="serve rows without output as a prefill instead of none"
     )
-    parser.add_argument("--out", required=True, type=Path, help="JSON-lines file to write")
+    parser.add_argument("--out", required=True, type=Path, help="file to write, JSON lines or .parquet")
     arguments = parser.parse_args()
     rule = ScreeningRule(arguments.max_model_tokens, arguments.failures_as_prefill)
     imported = import_trace(arguments.trace, arguments.format, rule)

@@ -27,7 +27,7 @@ def main() -> int:
     )
     parser.add_argument("--name", default="", help="name that the rows carry, for a variant (default: the policy's)")
     parser.add_argument(
-        "--traces", action="append", required=True, nargs="+", type=Path, help="Mooncake JSON lines, one file a seed"
+        "--traces", action="append", required=True, nargs="+", type=Path, help="one file a seed, JSON lines or Parquet"
     )
     parser.add_argument("--profile", required=True, help="a shipped profile's name, or a .toml or .json file")
     parser.add_argument("--backend", default="sim", choices=sorted(EVIDENCE_OF_BACKEND), help="what runs the steps")

@@ -61,9 +61,9 @@ def locked_lines(file: Path) -> list[str]:
 
 
 def test_locks_agree_and_name_no_host(root: Path) -> None:
-    run, dev, vllm = (root / f"requirements/{name}.lock" for name in ("run", "dev", "vllm"))
+    run, dev, vllm, peer = (root / f"requirements/{name}.lock" for name in ("run", "dev", "vllm", "peer"))
     assert locked(run).items() <= locked(dev).items()
-    for file in (run, dev, vllm):
+    for file in (run, dev, vllm, peer):
         text = file.read_text(encoding="utf-8")
         assert "://" not in text and "--index" not in text and "--find-links" not in text
         pins = re.findall(r"^[a-z0-9-]+==", text, flags=re.MULTILINE)

@@ -156,7 +156,7 @@ def _measure(study: Study, cause: Cause, name: str, measure: Measure) -> dict[st
             f"figure {name} of {cause.claim} needs {lacking}", remedy=f"add it to {cause.configuration}, or ask another"
         )
     vector = np.broadcast_to(np.asarray(value, dtype=np.float64), (study.resampling.resamples + 1,))
-    return dataclasses.asdict(interval(vector, study.resampling))
+    return dataclasses.asdict(interval(vector, study.resampling, study.vocabulary.runs(measure.workload)))
 
 
 def _more_functions(study: Study, workload: str) -> dict[str, Function]:

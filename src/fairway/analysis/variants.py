@@ -17,6 +17,7 @@ from fairway.analysis.study import Study
 from fairway.analysis.tables import Document
 from fairway.analysis.verdicts import Answer, answer_claims
 from fairway.errors import InputError
+from fairway.rows import SealCheck
 
 VERDICT, CHECKS, NOTHING = "verdict", "checks", "nothing"  # what a variant changes of a claim
 
@@ -120,7 +121,7 @@ def _answers(study: Study, variant: Variant) -> tuple[Answer, ...]:
         exact={},
         absent={},
         exact_absent="",
-        exact_edited="",
+        exact_edit=SealCheck((), ()),
         edits={},
     )
     return answer_claims(study.claims.asking(variant.workloads), inputs, study.resampling)

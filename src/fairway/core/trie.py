@@ -15,6 +15,7 @@ import numpy.typing as npt
 from fairway.core.compiling import compiled, inner, int64
 from fairway.errors import InputError
 from fairway.traces import Trace
+from fairway.traces.trace import BlockIds, in_narrowest_type
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
@@ -65,9 +66,8 @@ def build_trie(trace: Trace, engine_block_tokens: int) -> Trie:
             f"the trace has {len(trace)} requests, the replay takes {LONGEST_TRACE}", remedy="replay it in parts"
         )
     blocks_per_id, ids_per_block = _units(trace.block_tokens, engine_block_tokens)
-    found = _build(
-        trace.block_ids, trace.block_offsets, trace.prompt_tokens, engine_block_tokens, blocks_per_id, ids_per_block
-    )
+    ids = in_narrowest_type(trace.block_ids)  # so that most traces need one compiled function, not two
+    found = _build(ids, trace.block_offsets, trace.prompt_tokens, engine_block_tokens, blocks_per_id, ids_per_block)
     return Trie(*found)
 
 
@@ -85,7 +85,7 @@ def _units(trace_block_tokens: int, engine_block_tokens: int) -> tuple[int, int]
 
 @inner
 def _common_end(
-    ids: Int64Array,
+    ids: BlockIds,
     offsets: Int64Array,
     tokens: Int64Array,
     one: int,
@@ -121,7 +121,7 @@ def _place(
     node_parent: Int32Array,
     node_owner: Int32Array,
     node_start: Int32Array,
-    ids: Int64Array,
+    ids: BlockIds,
     offsets: Int64Array,
     tokens: Int64Array,
     parent: int,
@@ -155,7 +155,7 @@ def _place(
 
 @compiled
 def _build(
-    ids: Int64Array,
+    ids: BlockIds,
     offsets: Int64Array,
     tokens: Int64Array,
     block_tokens: int,
@@ -232,7 +232,7 @@ def _cut(
     owner: Int32Array,
     start: Int32Array,
     end: Int32Array,
-    ids: Int64Array,
+    ids: BlockIds,
     offsets: Int64Array,
     tokens: Int64Array,
     upper: int,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fairway.traces.row import Place, Row
-from fairway.traces.trace import Int64Array, Trace
+from fairway.traces.trace import Int64Array, Trace, in_narrowest_type
+
+Tokens = TypeVar("Tokens", int, Int64Array)
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,10 @@ class Layout:
 
     block_tokens: int
     full_blocks_only: bool
+
+    def blocks(self, prompt_tokens: Tokens) -> Tokens:
+        """Return how many ids a prompt of that length has; for an array, each of its lengths."""
+        return prompt_tokens // self.block_tokens if self.full_blocks_only else -(-prompt_tokens // self.block_tokens)
 
 
 @dataclass
@@ -54,44 +61,53 @@ class Columns:
 
     def trace(self, layout: Layout, header: Mapping[str, Any], start_ns: int) -> Trace:
         """Return the rows as a trace whose time 0 is ``start_ns``."""
-        prompt_tokens = _int64(self.prompt_tokens)
-        block_ids = _int64(self.block_ids)
-        offsets = _offsets(_int64(self.block_counts))
-        if layout.full_blocks_only:
-            block_ids, offsets = _with_tails(block_ids, offsets, prompt_tokens % layout.block_tokens > 0)
-        return Trace(
+        trace = Trace(
             arrival_ns=_int64(self.arrival_ns) - start_ns,
-            prompt_tokens=prompt_tokens,
+            prompt_tokens=_int64(self.prompt_tokens),
             output_tokens=_int64(self.output_tokens),
-            block_ids=block_ids,
-            block_offsets=offsets,
+            block_ids=in_narrowest_type(_int64(self.block_ids)),
+            block_offsets=offsets(_int64(self.block_counts)),
             block_tokens=layout.block_tokens,
             kind=tuple(self.kind),
             phase=tuple(self.phase),
             header=header,
         )
+        return with_tails(trace) if layout.full_blocks_only else trace
 
 
 def check_blocks(row: Row, layout: Layout, place: Place) -> None:
     """Refuse a row whose ids are not as many as its length has blocks."""
-    rounding = 0 if layout.full_blocks_only else layout.block_tokens - 1
-    blocks = (row.prompt_tokens + rounding) // layout.block_tokens
-    if len(row.block_ids) != blocks:
+    listed = len(row.block_ids)
+    if listed != layout.blocks(row.prompt_tokens):
         place.refuse(
-            f"{row.prompt_tokens} tokens make {blocks} blocks of {layout.block_tokens}, "
-            f"but 'hash_ids' has {len(row.block_ids)}",
+            disagreement(row.prompt_tokens, listed, layout),
             "check the block size and the format: blocks of Mooncake's public traces hold 512 tokens, of Bailian's 16",
         )
 
 
-def _with_tails(block_ids: Int64Array, offsets: Int64Array, has_tail: Any) -> tuple[Int64Array, Int64Array]:
-    """Give each unlisted partial last block an id of its own: nothing says that it is shared."""
-    unused = int(block_ids.max(initial=-1)) + 1
+def disagreement(prompt_tokens: int, listed: int, layout: Layout) -> str:
+    """Say that a prompt does not have as many ids as its length has blocks."""
+    return (
+        f"{prompt_tokens} tokens make {layout.blocks(prompt_tokens)} blocks of {layout.block_tokens}, "
+        f"but 'hash_ids' has {listed}"
+    )
+
+
+def with_tails(trace: Trace) -> Trace:
+    """Give each partial last block, none of them listed, an id of its own: nothing says that it is shared."""
+    has_tail = trace.prompt_tokens % trace.block_tokens > 0
+    unused = int(trace.block_ids.max(initial=-1)) + 1
     tail_ids = np.arange(unused, unused + int(has_tail.sum()), dtype=np.int64)
-    return np.insert(block_ids, offsets[1:][has_tail], tail_ids), _offsets(np.diff(offsets) + has_tail)
+    block_ids = np.insert(trace.block_ids.astype(np.int64), trace.block_offsets[1:][has_tail], tail_ids)
+    return dataclasses.replace(
+        trace,
+        block_ids=in_narrowest_type(block_ids),
+        block_offsets=offsets(np.diff(trace.block_offsets) + has_tail),
+    )
 
 
-def _offsets(counts: Int64Array) -> Int64Array:
+def offsets(counts: Int64Array) -> Int64Array:
+    """Return where each of the runs of these lengths begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
 
 

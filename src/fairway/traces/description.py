@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairway.errors import InputError
-from fairway.traces.header import TIME_UNIT
 from fairway.traces.screening import EXCLUDED
 from fairway.traces.ticks import tick_ns
 from fairway.traces.trace import Trace
@@ -37,7 +36,7 @@ def describe_trace(trace: Trace) -> Description:
     rate = None if span_ns == 0 else (len(trace) - 1) * NS_PER_S / span_ns
     tick = tick_ns(trace.arrival_ns)
     tick_s = None if tick is None else tick / NS_PER_S
-    return Description(len(trace), span_ns / NS_PER_S, rate, str(trace.header.get("time_unit", TIME_UNIT)), tick_s)
+    return Description(len(trace), span_ns / NS_PER_S, rate, str(trace.header.get("time_unit", "ms")), tick_s)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from fairway.traces.agent_trace import AgentTrace
 from fairway.traces.facts import draw_from, read_facts
 from fairway.traces.filings import EMBEDDED
-from fairway.traces.mooncake import PUBLIC_BLOCK_TOKENS
+from fairway.traces.header import PUBLIC_BLOCK_TOKENS
 from fairway.traces.streams import Float64Array, scale_to_integers, stream
 from fairway.traces.trace import Int64Array, Trace
 

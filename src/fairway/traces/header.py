@@ -10,19 +10,44 @@ from typing import Any
 from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import SEAL, is_sealed, sealed, without_seal, write_json
+from fairway.traces.columns import Layout
 
 FORMAT_VERSION = 1
-TIME_UNIT = "ms"
+PARQUET = ".parquet"
+PUBLIC_BLOCK_TOKENS = 512  # of traces without a header
+REMEDY_FOR_OTHER_FILE = "build the trace again, or remove the header if the change is meant"
+
+
+def is_parquet(trace_path: Path) -> bool:
+    """Say whether a trace is Parquet, by its name; all others are JSON lines."""
+    return trace_path.suffix == PARQUET
+
+
+def time_unit(trace_path: Path) -> str:
+    """Return what a trace file counts times in: milliseconds in JSON lines, nanoseconds in Parquet."""
+    return "ns" if is_parquet(trace_path) else "ms"
 
 
 def header_path(trace_path: Path) -> Path:
-    """Return the header's path: ``3.header.json`` for ``3.jsonl``."""
-    return trace_path.parent / f"{trace_path.stem}.header.json"
+    """Return the header's path: ``3.header.json`` for ``3.jsonl``, ``3.parquet.header.json`` for ``3.parquet``."""
+    name = trace_path.name if is_parquet(trace_path) else trace_path.stem
+    return trace_path.parent / f"{name}.header.json"
 
 
-def write_header(trace_path: Path, header: Mapping[str, Any]) -> None:
-    """Write the header beside ``trace_path``."""
-    write_json(header_path(trace_path), sealed(header))
+def write_header(
+    trace_path: Path, header: Mapping[str, Any], *, block_tokens: int, requests: int, checksum: str
+) -> None:
+    """Write the header beside ``trace_path``: facts about the file as given, and what else ``header`` says."""
+    facts = {
+        "format_version": FORMAT_VERSION,
+        "time_unit": time_unit(trace_path),
+        "block_tokens": block_tokens,
+        "full_blocks_only": False,
+        "requests": requests,
+        "sha256": checksum,
+    }
+    rest = {name: value for name, value in header.items() if name not in facts}
+    write_json(header_path(trace_path), sealed(facts | rest))
 
 
 def is_ours(header: Mapping[str, Any]) -> bool:
@@ -46,8 +71,47 @@ def read_header(trace_path: Path) -> dict[str, Any] | None:
     header = _parse(text, path)
     if SEAL in header and not is_sealed(header):  # a header written by hand has none
         raise InputError("the header was edited after it was written", remedy="build the trace again", file=path)
-    _check_fields(header, path)
+    _check_fields(header, path, time_unit(trace_path))
     return without_seal(header)
+
+
+def layout_of(path: Path, header: Mapping[str, Any] | None, block_tokens: int | None) -> Layout:
+    """Return how a trace's rows are to be read: as its header says, without one in blocks of 512 tokens unless given.
+
+    Raises:
+        InputError: ``block_tokens`` is below 1, or not the header's.
+    """
+    if block_tokens is not None and block_tokens < 1:
+        raise InputError(f"block size {block_tokens} is below 1", remedy="give the trace's tokens a block")
+    if header is None:
+        return Layout(PUBLIC_BLOCK_TOKENS if block_tokens is None else block_tokens, full_blocks_only=False)
+    if block_tokens not in (None, header["block_tokens"]):
+        raise InputError(
+            f"blocks of {block_tokens} tokens were asked for, but the header says {header['block_tokens']}",
+            remedy="leave the block size to the header",
+            file=header_path(path),
+        )
+    return Layout(header["block_tokens"], header["full_blocks_only"])
+
+
+def check_requests(path: Path, header: Mapping[str, Any], requests: int) -> None:
+    """Refuse a file with another number of requests than its header says."""
+    if header["requests"] != requests:
+        raise InputError(
+            f"the file has {requests} requests, but its header says {header['requests']}",
+            remedy=REMEDY_FOR_OTHER_FILE,
+            file=path,
+        )
+
+
+def check_checksum(path: Path, header: Mapping[str, Any], checksum: str) -> None:
+    """Refuse a file that is not the one its header was written for."""
+    if header["sha256"] != checksum:
+        raise InputError(
+            "the file was changed since its header was written: the SHA-256 differs",
+            remedy=REMEDY_FOR_OTHER_FILE,
+            file=path,
+        )
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
@@ -64,7 +128,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     return header
 
 
-def _check_fields(header: dict[str, Any], path: Path) -> None:
+def _check_fields(header: dict[str, Any], path: Path, unit: str) -> None:
     expected: dict[str, type] = {
         "format_version": int,
         "time_unit": str,
@@ -86,10 +150,8 @@ def _check_fields(header: dict[str, Any], path: Path) -> None:
             remedy=f"use a trace of version {FORMAT_VERSION}, or a release that reads this one",
             file=path,
         )
-    if header["time_unit"] != TIME_UNIT:
-        raise InputError(
-            f"time unit {header['time_unit']!r} is unknown", remedy="give times in milliseconds ('ms')", file=path
-        )
+    if header["time_unit"] != unit:
+        raise InputError(f"time unit {header['time_unit']!r} is unknown", remedy=f"give times in {unit!r}", file=path)
     if header["block_tokens"] < 1:
         raise InputError("'block_tokens' is below 1", remedy="build the trace again", file=path)
     _check_whole(header, ("seed", "seed_replacements"), 0, path)

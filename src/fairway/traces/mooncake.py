@@ -7,21 +7,18 @@ tokens and their times are milliseconds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fairway.errors import InputError
 from fairway.files import atomic_path, sha256
-from fairway.traces.columns import Columns, Layout
-from fairway.traces.header import FORMAT_VERSION, TIME_UNIT, header_path, read_header, write_header
+from fairway.traces.columns import Columns
+from fairway.traces.header import check_checksum, check_requests, layout_of, read_header, time_unit, write_header
 from fairway.traces.numbered_lines import numbered_lines
 from fairway.traces.row import NS_PER_US, Row, format_row, parse_row
 from fairway.traces.trace import Trace
-
-PUBLIC_BLOCK_TOKENS = 512
 
 
 def read_trace(path: Path, *, block_tokens: int | None = None) -> Trace:
@@ -35,7 +32,7 @@ def read_trace(path: Path, *, block_tokens: int | None = None) -> Trace:
             header disagree.
     """
     header = read_header(path)
-    layout = _layout(path, header, block_tokens)
+    layout = layout_of(path, header, block_tokens)
     digest = hashlib.sha256()
     columns = Columns()
     for place, text in numbered_lines(path):
@@ -44,8 +41,9 @@ def read_trace(path: Path, *, block_tokens: int | None = None) -> Trace:
     if not columns.kind:
         raise InputError("the trace is empty", remedy="fetch or build it again", file=path)
     if header is None:
-        return columns.trace(layout, {"time_unit": TIME_UNIT}, start_ns=columns.arrival_ns[0])
-    _check_against_header(path, header, len(columns.kind), digest.hexdigest())
+        return columns.trace(layout, {"time_unit": time_unit(path)}, start_ns=columns.arrival_ns[0])
+    check_requests(path, header, len(columns.kind))
+    check_checksum(path, header, digest.hexdigest())
     return columns.trace(layout, header, start_ns=0)
 
 
@@ -65,15 +63,7 @@ def write_trace(trace: Trace, path: Path) -> None:
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(trace_lines(trace))
         checksum = sha256(part)
-    facts = {
-        "format_version": FORMAT_VERSION,
-        "time_unit": TIME_UNIT,
-        "block_tokens": trace.block_tokens,
-        "full_blocks_only": False,
-        "requests": len(trace),
-        "sha256": checksum,
-    }
-    write_header(path, facts | {name: value for name, value in trace.header.items() if name not in facts})
+    write_header(path, trace.header, block_tokens=trace.block_tokens, requests=len(trace), checksum=checksum)
 
 
 def trace_lines(trace: Trace) -> Iterator[str]:
@@ -96,29 +86,3 @@ def _rows(trace: Trace) -> Iterator[Row]:
     )
     for arrival_ns, prompt_tokens, output_tokens, kind, phase, start, end in columns:
         yield Row(arrival_ns, prompt_tokens, output_tokens, ids[start:end], kind, phase)
-
-
-def _layout(path: Path, header: Mapping[str, Any] | None, block_tokens: int | None) -> Layout:
-    if block_tokens is not None and block_tokens < 1:
-        raise InputError(f"block size {block_tokens} is below 1", remedy="give the trace's tokens a block")
-    if header is None:
-        return Layout(PUBLIC_BLOCK_TOKENS if block_tokens is None else block_tokens, full_blocks_only=False)
-    if block_tokens not in (None, header["block_tokens"]):
-        raise InputError(
-            f"blocks of {block_tokens} tokens were asked for, but the header says {header['block_tokens']}",
-            remedy="leave the block size to the header",
-            file=header_path(path),
-        )
-    return Layout(header["block_tokens"], header["full_blocks_only"])
-
-
-def _check_against_header(path: Path, header: Mapping[str, Any], rows: int, checksum: str) -> None:
-    remedy = "build the trace again, or remove the header if the change is meant"
-    if header["requests"] != rows:
-        raise InputError(
-            f"the file has {rows} requests, but its header says {header['requests']}", remedy=remedy, file=path
-        )
-    if header["sha256"] != checksum:
-        raise InputError(
-            "the file was changed since its header was written: the SHA-256 differs", remedy=remedy, file=path
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from fairway.errors import InputError
 from fairway.traces.row import Place
@@ -33,16 +34,21 @@ def numbered_lines(path: Path) -> Iterator[tuple[Place, bytes]]:
     """
     try:
         with path.open("rb") as file:
-            beginning = file.read(LFS_POINTER_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()
-            _refuse_lfs_pointer(beginning, path)
-            _refuse_others(beginning, path)
-            file.seek(0)
+            refuse_stand_ins(file, path)
             for number, line in enumerate(file, start=1):
                 yield Place(path, number), line
     except OSError as error:
         raise InputError(
             f"the file cannot be read ({error.strerror})", remedy="check the path, or build the file first", file=path
         ) from error
+
+
+def refuse_stand_ins(file: BinaryIO, path: Path) -> None:
+    """Refuse a file, open at its beginning, that is not the trace itself; else leave it at its beginning."""
+    beginning = file.read(LFS_POINTER_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()
+    file.seek(0)
+    _refuse_lfs_pointer(beginning, path)
+    _refuse_others(beginning, path)
 
 
 def _refuse_lfs_pointer(beginning: bytes, path: Path) -> None:
