@@ -25,6 +25,9 @@ include: "workflow/rules/section_5_2.smk"
 
 
 onstart:
+    # Snakemake allows 100 submissions a second, and each look at its queue plans another one a second later, for ever:
+    # after some hundred jobs it looks a hundred times a second, which takes a core. Local jobs need no such limit.
+    workflow.scheduler.job_rate_limiter = None
     claim_folder()
 
 
