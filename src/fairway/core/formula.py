@@ -96,14 +96,16 @@ class NotPlainError(Exception):
 class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     """What a score function computes with while it is followed: an operation, its arguments, and its type."""
 
-    def __init__(self, operation: int, arguments: tuple[Any, ...], sample: npt.NDArray[Any]) -> None:
+    def __init__(self, operation: int, arguments: tuple[Any, ...], sample: npt.NDArray[Any] | int) -> None:
         self.operation = operation
         self.arguments = arguments  # symbols and numbers; of a column: its row; of the clock: nothing
-        self.sample = sample  # without elements: numpy's own answer to what type comes out
+        self.sample = sample  # what numpy derives types from: an array without elements, the clock is a number
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Symbol:
         if method != "__call__" or options:
             raise NotPlainError(f"numpy.{ufunc.__name__} is used as more than an operation on columns")
+        if not any(isinstance(one, Symbol) and one.operation != CLOCK for one in inputs):
+            raise NotPlainError("it computes with the clock alone, which Python does in its own way")
         with np.errstate(all="ignore"):
             sample = ufunc(*(one.sample if isinstance(one, Symbol) else one for one in inputs))
         known = _OF_INTS if sample.dtype == _INT else _OF_FLOATS
@@ -125,7 +127,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def is_int(self) -> bool:
         """Whether it stands for whole numbers."""
-        return self.sample.dtype == _INT
+        return self.operation == CLOCK or np.asarray(self.sample).dtype == _INT
 
 
 def _argument(value: Any, dtype: np.dtype[Any]) -> Symbol | int | float:
@@ -205,7 +207,7 @@ def _followed(score: Score) -> Symbol:
     """Call the score with symbols."""
     empty = np.empty(0, dtype=np.int64)
     columns = {name: Symbol(LOAD_INT, (row,), empty) for name, row in COLUMNS.items()}
-    clock = Symbol(CLOCK, (), empty)
+    clock = Symbol(CLOCK, (), 0)
     derived = {
         "now_ns": clock,
         "wait_ns": clock - columns["arrival_ns"],
@@ -220,7 +222,7 @@ def _followed(score: Score) -> Symbol:
         raise
     except Exception as error:  # whatever the function raises on symbols, it may not on arrays: ask it there
         raise NotPlainError(f"{type(error).__name__}: {error}") from error
-    if not isinstance(result, Symbol):
+    if not isinstance(result, Symbol) or result.operation == CLOCK:
         raise NotPlainError("it is the same for every request")
     return result
 
