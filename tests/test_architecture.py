@@ -39,7 +39,7 @@ KNOWS: dict[str, set[str]] = {
 }
 CONTRACT = {  # what an engine may know of the policies
     *("Capability", "Column", "Policy", "QueueView"),
-    *("checked_order", "checked_victim_rank", "tell_of", "tell_of_hook"),
+    *("checked_order", "checked_victim_rank", "drawn_together", "tell_of", "tell_of_hook"),
 }
 RULES = {"ByArrival", "ByScore", "EveryK", "Rule", "RulePolicy", "Score", "TwoLanes"}  # and the core of these, too
 BLIND = {"engine", "core", "replay", "cache", "reuse", "vllm"}  # rooms that know no policy by name

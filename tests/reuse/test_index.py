@@ -109,7 +109,7 @@ class IndexMachine(RuleBasedStateMachine):
     def update(self):
         changed, self.cache.changed = self.cache.changed, []
         self.index.update(changed)
-        hits = {slot: int(self.index.hit_blocks[slot]) for slot in self.waiting}
+        hits = {slot: int(self.index.hit_tokens[slot]) for slot in self.waiting}
         assert hits == {slot: walk(self.cache, *prompt) for slot, prompt in self.waiting.items()}
 
     def let_wait(self, chain, blocks):
@@ -325,7 +325,7 @@ def test_a_cached_block_without_its_predecessor_is_told_and_a_reset_mends_it():
     whole.store((1, 2))
     index.reset(whole)
     index.update([])
-    assert index.hit_blocks[:2].tolist() == [0, 2]
+    assert index.hit_tokens[:2].tolist() == [0, 2]
 
 
 def test_a_newcomer_behind_a_gap_is_told():
@@ -373,12 +373,12 @@ def test_requests_on_one_document_move_as_one(requests):
         resident.update(chunk)
         Counting.reads = 0
         index.update(list(chunk))
-        assert set(index.hit_blocks[:requests].tolist()) == {chunk[-1] + 1}
+        assert set(index.hit_tokens[:requests].tolist()) == {chunk[-1] + 1}
         assert Counting.reads <= 40, "the same however many wait"
     for evicted in reversed(range(590, 600)):
         resident.remove(evicted)
     index.update(list(range(590, 600)))
-    assert set(index.hit_blocks[:requests].tolist()) == {590}
+    assert set(index.hit_tokens[:requests].tolist()) == {590}
 
 
 def test_who_left_leaves_nothing_behind():

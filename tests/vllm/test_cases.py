@@ -145,7 +145,7 @@ def test_hits_go_by_the_engines_own_identity_of_a_prompt():
     for one in sent:
         hits.add(0, one)
         hits.update()
-        predicted[one.request_id] = int(hits.hit_tokens(np.array([0]))[0])
+        predicted[one.request_id] = int(hits.hit_tokens[0])
         hits.remove(0)
         assert predicted[one.request_id] == scheduler.kv_cache_manager.get_computed_blocks(one)[1]
         if one.mm_features:

@@ -94,7 +94,7 @@ class Scheduler:
         self.running: list[Request] = []
         self._observe_hook = observe_hook
         tracks_hits = Column.HIT_TOKENS in policy.columns or observe_hook is not None
-        self._index = ReuseIndex(self.pool.resident) if tracks_hits else None
+        self._index = ReuseIndex(self.pool.resident, limits.block_tokens) if tracks_hits else None
         self._steps = 0
 
     @property
@@ -177,7 +177,7 @@ class Scheduler:
         """Bring every waiting request's hit up to date, at the cost of what the cache changed."""
         if self._index is not None:
             self._index.update(self.pool.changed)
-            self.waiting.set_hits(self._index.hit_blocks[self.waiting.slots] * self.limits.block_tokens)
+            self.waiting.take_hits(self._index.hit_tokens)
 
     def _let_wait(self, request: Request) -> None:
         slot = self.waiting.add(request)

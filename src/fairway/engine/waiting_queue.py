@@ -42,13 +42,14 @@ class WaitingQueue:
         return slots
 
     def add(self, request: Request) -> int:
-        """Put a request in its place by (arrival, id); return its slot. Its hit is 0 until `set_hits`."""
+        """Put a request in its place by (arrival, id); return its slot. Its hit is 0 until `take_hits`."""
         self._make_room()
         slot = self._free_slots.pop() if self._free_slots else len(self.requests)
         position = self.position(request)
         self.requests.insert(position, request)
         columns = self._columns()
-        columns[:, position + 1 :] = columns[:, position:-1]
+        if position < len(self.requests) - 1:
+            columns[:, position + 1 :] = columns[:, position:-1]
         columns[:, position] = (
             request.arrival_ns,
             request.n_tokens,
@@ -63,6 +64,8 @@ class WaitingQueue:
 
     def position(self, request: Request) -> int:
         """Return where a request is, or where it belongs."""
+        if self.requests and self.requests[-1].order_key < request.order_key:
+            return len(self.requests)
         return bisect_left(self.requests, request.order_key, key=lambda other: other.order_key)
 
     def remove(self, positions: Iterable[int]) -> list[int]:
@@ -75,14 +78,15 @@ class WaitingQueue:
             del self.requests[position]
         return slots
 
-    def set_hits(self, hit_tokens: npt.NDArray[np.int64]) -> None:
-        """Record all requests' cached prefixes, shape ``(len(self),)``."""
+    def take_hits(self, hit_tokens: npt.NDArray[np.int64]) -> None:
+        """Record all requests' cached prefixes, given by slot."""
         columns = self._columns()
+        hits, slots = columns[_HIT], columns[_SLOT]
         if self._prefill_time is not None:
-            for position in np.flatnonzero(columns[_HIT] != hit_tokens).tolist():
-                n_tokens, hit = int(columns[_TOKENS, position]), int(hit_tokens[position])
+            for position in np.flatnonzero(hits != hit_tokens[slots]).tolist():
+                n_tokens, hit = int(columns[_TOKENS, position]), int(hit_tokens[slots[position]])
                 columns[_REMAINING, position] = self._prefill_time(n_tokens, hit)
-        columns[_HIT] = hit_tokens
+        hit_tokens.take(slots, out=hits, mode="clip")  # all slots are valid; this mode writes to ``out`` at once
 
     def view(self, now_ns: int) -> QueueView:
         """Return the columns as they stand, read-only; valid until requests are added or removed."""

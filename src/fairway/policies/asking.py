@@ -55,6 +55,21 @@ def checked_victim_rank(policy: Policy, view: QueueView) -> Iterator[int]:
     return _checked(policy, view, policy.victim_rank, "ranking victims")
 
 
+def drawn_together(order: Iterator[int], view: QueueView, budget_tokens: int) -> Iterator[int]:
+    """Yield ``order``; when it is first asked for, draw as many at once as fill a step's budget with uncached tokens.
+
+    So an order is drawn in one go, and not between admissions that leave nothing of it in the processor's caches.
+    """
+    together = []
+    for position in order:
+        together.append(position)
+        budget_tokens -= int(view.n_tokens[position]) - int(view.hit_tokens[position])
+        if budget_tokens <= 0:
+            break
+    yield from together
+    yield from order
+
+
 @contextmanager
 def limited_answers(limit_s: float = ANSWER_LIMIT_S) -> Iterator[None]:
     """Inside, a policy that computes for ``limit_s`` without an answer is an `InputError` that says where it was.
@@ -94,9 +109,11 @@ class _NoAnswerError(BaseException):
 def _checked(policy: Policy, view: QueueView, ask: Callable[[QueueView], Iterable[Any]], doing: str) -> Iterator[int]:
     global _answered
     taken: set[int] = set()
+    waiting = len(view)
     for position in _answers(policy, view, ask, doing):
         _answered += 1
-        _refuse_position(policy, position, len(view), taken)
+        if type(position) is not int or position in taken or not 0 <= position < waiting:
+            _refuse_position(policy, position, waiting, taken)
         taken.add(position)
         yield position
 

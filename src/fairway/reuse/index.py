@@ -20,27 +20,30 @@ from fairway.reuse.tree import PrefixTree, Segment
 class ReuseIndex(Generic[Hash]):
     """Hits of requests that wait, each at a slot: a small number that its owner gives it and may give again later.
 
-    ``resident`` tells which hashes are cached, and is read at `update` only. Cost: `update` costs one look-up for each
-    changed hash, for each frontier that moved a few look-ups and one write to the array of its requests' hits, and for
-    each new request a few look-ups for each segment of its chain; `add` and `remove` cost the segments of one chain.
-    Memory: that of the chains, and a few hundred bytes a request.
+    They are counted in tokens, ``block_tokens`` a block, or in blocks if that is 1. ``resident`` tells which hashes are
+    cached, and is read by `update` alone.
+
+    Cost: `update` costs one look-up for each changed hash, for each frontier that moved a few look-ups and one write to
+    the array of its requests' hits, and for each new request a few look-ups for each segment of its chain; `add` costs
+    next to nothing, `remove` the segments of one chain. Memory: that of the chains, and about a kilobyte a request.
     """
 
-    def __init__(self, resident: Container[Hash]) -> None:
+    def __init__(self, resident: Container[Hash], block_tokens: int = 1) -> None:
         self._resident = resident
+        self._block_tokens = block_tokens
         self._tree: PrefixTree[Hash] = PrefixTree()
         self._added: dict[int, tuple[Chain[Hash], int]] = {}  # since the last update
-        self._hit_blocks = np.zeros(64, dtype=np.int64)
+        self._hit_tokens = np.zeros(64, dtype=np.int64)
 
     @property
-    def hit_blocks(self) -> npt.NDArray[np.int64]:
+    def hit_tokens(self) -> npt.NDArray[np.int64]:
         """Hits by slot, as of the last `update`. Without meaning where no request is."""
-        return self._hit_blocks
+        return self._hit_tokens
 
     def add(self, slot: int, chain: Chain[Hash], blocks: int) -> None:
         """Let a request wait whose first ``blocks`` blocks can hit; its chain must not change until it is removed."""
-        if slot >= len(self._hit_blocks):
-            self._hit_blocks = np.concatenate([self._hit_blocks, np.zeros(max(slot, 64), dtype=np.int64)])
+        if slot >= len(self._hit_tokens):
+            self._hit_tokens = np.concatenate([self._hit_tokens, np.zeros(slot + 1, dtype=np.int64)])
         self._added[slot] = chain, blocks
 
     def remove(self, slot: int) -> None:
@@ -63,7 +66,7 @@ class ReuseIndex(Generic[Hash]):
             slot, (chain, blocks) = self._added.popitem()
             last = self._tree.insert(slot, chain, blocks)
             self._look(last)
-            self._hit_blocks[slot] = last.hit_blocks
+            self._hit_tokens[slot] = last.hit_blocks * self._block_tokens
 
     def reset(self, resident: Container[Hash]) -> None:
         """Begin anew, with the same requests over another cache."""
@@ -81,6 +84,6 @@ class ReuseIndex(Generic[Hash]):
             return
         self._tree.move_frontier(segment, frontier)
         if parent.is_resident:
-            self._hit_blocks[segment.members.as_array()] = frontier
+            self._hit_tokens[segment.members.as_array()] = frontier * self._block_tokens
         elif frontier > segment.start:
             raise ClosureError(f"block {frontier - 1} of a waiting request is cached, block {parent.frontier} is not")

@@ -30,6 +30,8 @@ def moved_frontier(resident: Container[Hash], chain: Chain[Hash], start: int, en
     """
     if before > start and chain[before - 1] not in resident:
         return _receded(resident, chain, start, before - 1)
+    if before == end or chain[before] not in resident:
+        return before
     return _advanced(resident, chain, before, end)
 
 

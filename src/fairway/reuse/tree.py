@@ -89,14 +89,15 @@ class PrefixTree(Generic[Hash]):
         segment = self._last_of.pop(slot)
         while segment.parent is not None:
             parent = segment.parent
-            segment.members.remove(slot)
-            if not segment.members:
+            if len(segment.members) == 1:
                 self._unwatch(segment)
                 del parent.children[chain[segment.start]]
             else:
+                segment.members.remove(slot)
                 if segment.chain is chain:
                     segment.chain = self._chain_of[segment.members.any()]
-                self._join_only_child(segment)
+                if len(segment.children) == 1:
+                    self._join_only_child(segment)
             segment = parent
 
     def chains(self) -> dict[int, tuple[Chain[Hash], int]]:
@@ -133,8 +134,6 @@ class PrefixTree(Generic[Hash]):
 
     def _join_only_child(self, segment: Segment[Hash]) -> None:
         """Undo a cut that nobody needs any more: one child through which all members go."""
-        if len(segment.children) != 1:
-            return
         (child,) = segment.children.values()
         if len(child.members) != len(segment.members):
             return

@@ -36,6 +36,7 @@ from fairway.policies import (
     Policy,
     checked_order,
     checked_victim_rank,
+    drawn_together,
     tell_of,
     tell_of_hook,
 )
@@ -73,6 +74,7 @@ class VllmEngine:
         self._capabilities = policy.capabilities if hooked else frozenset()
         self._requests: dict[str, Request] = {}
         self._sampling: dict[int, SamplingParams] = {}
+        self._drawn_at: dict[str, int] = {}  # positions of those that vLLM was given to try in this step
         self._steps = 0
         self._now_ns = 0
         self._output: Any = None
@@ -120,6 +122,7 @@ class VllmEngine:
         step = Step(self._steps, now_ns)
         self._steps += 1
         self._now_ns = now_ns
+        self._drawn_at = {}
         if self._spared is not None:
             self._spared.spare(())  # until the hook, if there is one
         self._output = self.scheduler.schedule()
@@ -177,7 +180,7 @@ class VllmEngine:
         """Do what a hook does; return the requests to try, in the policy's order, as far as they are asked for."""
         if self.hits is not None:
             self.hits.update()
-            self.waiting.set_hits(self.hits.hit_tokens(self.waiting.slots))
+            self.waiting.take_hits(self.hits.hit_tokens)
         view = self.waiting.view(self._now_ns)
         if Capability.ON_HOOK in self._capabilities:
             tell_of_hook(self.policy, view)
@@ -187,7 +190,14 @@ class VllmEngine:
             hit_blocks = view.hit_tokens // self.limits.block_tokens
             ranked = checked_victim_rank(self.policy, view)
             self._spared.spare([self._prefix_ids(position, hit_blocks[position]) for position in ranked])
-        return (self._waiting_at(position) for position in checked_order(self.policy, view))
+        order = drawn_together(checked_order(self.policy, view), view, self.limits.budget_tokens)
+        return map(self._draw, order)
+
+    def _draw(self, position: int) -> VllmRequest:
+        """Return the request at a position, and note where it is."""
+        request = self._waiting_at(position)
+        self._drawn_at[request.request_id] = position
+        return request
 
     def _waiting_at(self, position: int) -> VllmRequest:
         return self.scheduler.requests[str(self.waiting.requests[position].request_id)]
@@ -256,21 +266,23 @@ class VllmEngine:
         """Write down who left the waiting queue, with the hits that vLLM gave them."""
         resumed = self._output.scheduled_cached_reqs.resumed_req_ids
         new = {request.req_id for request in self._output.scheduled_new_reqs}
+        positions = []
         for chunk in step.chunks:
             key = str(chunk.request.request_id)
             if key not in new and key not in resumed:
                 continue
             request = chunk.request
             step.admitted.append(request)
+            positions.append(self._drawn_at[key] if key in self._drawn_at else self.waiting.position(request))
             hit_tokens = chunk.context_tokens - chunk.new_tokens
             if self.hits is not None:
-                self.hits.confirm(int(self.waiting.slots[self.waiting.position(request)]), hit_tokens)
+                self.hits.confirm(int(self.waiting.slots[positions[-1]]), hit_tokens)
             if request.start_ns is None:
                 request.start_ns = step.now_ns
                 request.hit_tokens_at_start = hit_tokens
             if Capability.ON_ADMIT in self._capabilities:
                 tell_of(Capability.ON_ADMIT, self.policy, request.request_id)
-        self._let_go(self.waiting.position(request) for request in step.admitted)
+        self._let_go(positions)
 
     def _sampled(self, key: str) -> list[int]:
         request = self.scheduler.requests.get(key)

@@ -37,7 +37,8 @@ class WaitingHits:
         self._updates = 0
         self._requests: dict[int, Any] = {}
         self._log = cache_log(self._manager.block_pool)
-        self._index: ReuseIndex[bytes] = ReuseIndex(self._log)
+        self._index: ReuseIndex[bytes] = ReuseIndex(self._log, self._block_tokens)
+        self._looked_up = np.zeros(0, dtype=np.int64)
         self.is_indexed = self._may_index
 
     def add(self, slot: int, request: Any) -> None:
@@ -56,23 +57,15 @@ class WaitingHits:
         if log is not self._log:
             self._log, self.is_indexed = log, self._may_index
             self._index.reset(log)
-        if not self.is_indexed:
-            return
-        try:
-            self._index.update(log.changed)
-        except ClosureError as error:
-            self._give_up(str(error))
-            return
-        self._updates += 1
-        is_sampled = self._check_every_steps and self._updates % self._check_every_steps == 0
-        if is_sampled or log.lost_in_use:
-            self._check()
-
-    def hit_tokens(self, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the hits at ``slots``, same shape, as of the last `update`."""
         if self.is_indexed:
-            return self._index.hit_blocks[slots] * self._block_tokens
-        return np.array([self._looked_up_tokens(self._requests[slot]) for slot in slots.tolist()], dtype=np.int64)
+            self._update_index()
+        if not self.is_indexed:
+            self._look_all_up()
+
+    @property
+    def hit_tokens(self) -> npt.NDArray[np.int64]:
+        """Hits by slot, as of the last `update`. Without meaning where no request is."""
+        return self._index.hit_tokens if self.is_indexed else self._looked_up
 
     def confirm(self, slot: int, hit_tokens: int) -> None:
         """Hear which hit vLLM's own look-up gave a request that it admitted in this step.
@@ -81,9 +74,28 @@ class WaitingHits:
         """
         if not self.is_indexed:
             return
-        ours, found = int(self._index.hit_blocks[slot]), hit_tokens // self._block_tokens
-        if ours != found and self._requests[slot].block_hashes[min(ours, found)] + _GROUP not in self._log.changed:
-            self._give_up(f"request {self._requests[slot].request_id} hit {found} blocks instead of {ours}")
+        ours = int(self._index.hit_tokens[slot])
+        if ours == hit_tokens:
+            return
+        request, block = self._requests[slot], min(ours, hit_tokens) // self._block_tokens
+        if request.block_hashes[block] + _GROUP not in self._log.changed:
+            self._give_up(f"request {request.request_id} hit {hit_tokens} tokens instead of {ours}")
+
+    def _update_index(self) -> None:
+        try:
+            self._index.update(self._log.changed)
+        except ClosureError as error:
+            self._give_up(str(error))
+            return
+        self._updates += 1
+        is_sampled = self._check_every_steps and self._updates % self._check_every_steps == 0
+        if is_sampled or self._log.lost_in_use:
+            self._check()
+
+    def _look_all_up(self) -> None:
+        self._looked_up = np.zeros(max(self._requests, default=0) + 1, dtype=np.int64)
+        for slot, request in self._requests.items():
+            self._looked_up[slot] = self._looked_up_tokens(request)
 
     def _most_blocks(self, request: Any) -> int:
         """Return how many blocks can hit: at least one token is always computed."""
@@ -100,7 +112,7 @@ class WaitingHits:
 
     def _check(self) -> None:
         for slot, request in self._requests.items():
-            ours, found = int(self._index.hit_blocks[slot]) * self._block_tokens, self._looked_up_tokens(request)
+            ours, found = int(self._index.hit_tokens[slot]), self._looked_up_tokens(request)
             if ours != found:
                 self._give_up(f"request {request.request_id} hits {found} tokens instead of {ours}")
                 return
@@ -131,4 +143,5 @@ class _Keys:
         self._hashes = hashes
 
     def __getitem__(self, block: int) -> bytes:
-        return bytes(self._hashes[block] + _GROUP)
+        key: bytes = self._hashes[block] + _GROUP
+        return key

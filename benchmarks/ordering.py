@@ -1,0 +1,272 @@
+"""Measure what ordering with exact hits costs a step of vLLM's own scheduler, against walking every prompt anew.
+
+Long prompts over shared documents wait, as many after each step as before it. Two of vLLM's schedulers take the same
+steps: one under a policy, with hits from the reuse index; the other as it ships, its queue laid out beforehand as the
+policy had it. So the difference between their times is all that ordering adds, the cache's log included. Runs with
+vLLM's Python (`make vllm-env`); times are those of this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairway.command import not_negative, positive, run
+from fairway.engine import Limits, Request, Step
+from fairway.files import write_json
+from fairway.ordering_time import machine
+from fairway.policies import make_policy
+from fairway.vllm import load_engine
+
+load_engine()  # says so if vLLM is missing, before the next lines need it
+
+from fairway.vllm.engine import VllmEngine  # noqa: E402
+from fairway.vllm.hashes import BlockHashes  # noqa: E402
+from fairway.vllm.versions import installed_version  # noqa: E402
+
+LIMITS = Limits(cache_blocks=12_000)
+DOCUMENTS = 18  # of which the cache holds all but a few
+DOCUMENT_BLOCKS = 620
+QUESTION_BLOCKS = 20  # so 10,240 tokens a prompt
+PREFILL_NS_PER_TOKEN = 130_000
+STEP_NS = 270_000_000
+WARM_UP_STEPS = 60
+clock_ns = time.perf_counter_ns
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Times of a step, medians over steps; those of the 90th percentile beside them."""
+
+    policy: str
+    waiting: int
+    steps: int
+    order_us: float  # hook, index, queue, and drawing the order
+    order_p90_us: float
+    added_us: float  # what a whole step takes longer than vLLM's own
+    added_p90_us: float
+    schedule_us: float  # vLLM's own step
+    walk_us: float  # looking every waiting request's hit up as vLLM does
+    walk_per_order: float
+    admitted: float  # requests a step
+    changed_blocks: float  # stored or evicted in a step
+
+
+class SharedTokens(BlockHashes):
+    """Hashes as ever; all prompts of one length share one list of token ids, which only their hashes stand for."""
+
+    def prompt_token_ids(self, request: Request) -> list[int]:
+        """Return a list of that length."""
+        return self._tokens[: request.prompt_tokens]
+
+    _tokens = [0] * ((DOCUMENT_BLOCKS + QUESTION_BLOCKS) * LIMITS.block_tokens)
+
+
+class TimedEngine(VllmEngine):
+    """Adds up what it does around vLLM's step."""
+
+    def __init__(self, policy: str, *, hooked: bool) -> None:
+        super().__init__(make_policy(policy), LIMITS, prefill_time=prefill_ns, hooked=hooked)
+        self._hashes = SharedTokens(LIMITS.block_tokens)
+        self.order_ns = self.step_ns = 0
+        self.tried: list[str] = []
+        schedule = self.scheduler.schedule
+
+        def timed_schedule() -> Any:
+            begun_ns = clock_ns()
+            output = schedule()
+            self.step_ns += clock_ns() - begun_ns
+            return output
+
+        self.scheduler.schedule = timed_schedule
+
+    def _ordered_queue(self) -> Iterator[Any]:
+        begun_ns = clock_ns()
+        order = super()._ordered_queue()
+        self.order_ns += clock_ns() - begun_ns
+        self.tried = []
+        return self._timed(order)
+
+    def _timed(self, order: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            begun_ns = clock_ns()
+            request = next(order, None)
+            self.order_ns += clock_ns() - begun_ns
+            if request is None:
+                return
+            self.tried.append(request.request_id)
+            yield request
+
+    def _let_wait(self, request: Request) -> None:
+        begun_ns = clock_ns()
+        super()._let_wait(request)
+        self._add(clock_ns() - begun_ns)
+
+    def _let_go(self, positions: Iterable[int]) -> None:
+        begun_ns = clock_ns()
+        super()._let_go(positions)
+        self._add(clock_ns() - begun_ns)
+
+    def _add(self, upkeep_ns: int) -> None:
+        self.order_ns += upkeep_ns
+        self.step_ns += upkeep_ns
+
+    def lay_out(self, tried: list[str]) -> None:
+        """Put these requests at the head of vLLM's own queue."""
+        first = [self.scheduler.requests[key] for key in tried]
+        self.scheduler.waiting.remove_requests(first)
+        self.scheduler.waiting.prepend_requests(reversed(first))
+
+
+class Pair:
+    """The two schedulers, and the requests that both are given."""
+
+    def __init__(self, policy: str, waiting: int, seed: int) -> None:
+        self.ordered = TimedEngine(policy, hooked=True)
+        self.plain = TimedEngine("fcfs", hooked=False)
+        self.prompts = Prompts(seed)
+        self.now_ns = 0
+        for _ in range(waiting):
+            self._submit()
+
+    def step(self) -> tuple[Step, int]:
+        """Take one step with both; return it, and how many blocks changed. As many wait afterwards as before."""
+        step = self.ordered.schedule(self.now_ns)
+        self.plain.lay_out(self.ordered.tried)
+        same = self.plain.schedule(self.now_ns)
+        assert [(one.request.request_id, one.new_tokens) for one in step.chunks] == [
+            (one.request.request_id, one.new_tokens) for one in same.chunks
+        ], "both schedulers take the same step"
+        changed = len(self.ordered.scheduler.cache_log.changed)
+        self.now_ns += STEP_NS
+        self.ordered.complete(step, self.now_ns)
+        self.plain.complete(same, self.now_ns)
+        for _ in step.admitted:
+            self._submit()
+        return step, changed
+
+    def walk_ns(self) -> int:
+        """Return the time to look every waiting request's hit up, as vLLM does when it tries one."""
+        requests, look_up = self.ordered.scheduler.requests, self.ordered.scheduler.kv_cache_manager.get_computed_blocks
+        waiting = [requests[str(one.request_id)] for one in self.ordered.waiting.requests]
+        begun_ns = clock_ns()
+        for request in waiting:
+            look_up(request)
+        return clock_ns() - begun_ns
+
+    def _submit(self) -> None:
+        for engine, request in zip((self.ordered, self.plain), self.prompts.next(self.now_ns), strict=True):
+            engine.submit(request)
+
+
+class Prompts:
+    """Questions behind documents, some of which are asked about more often than others."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._asked = 0
+
+    def next(self, now_ns: int) -> tuple[Request, Request]:
+        """Return the same new request twice."""
+        document = int(DOCUMENTS * self._rng.random() ** 2)
+        number = self._asked
+        self._asked += 1
+        own = DOCUMENTS * DOCUMENT_BLOCKS + number * QUESTION_BLOCKS
+        chain = [
+            *range(document * DOCUMENT_BLOCKS, (document + 1) * DOCUMENT_BLOCKS),
+            *range(own, own + QUESTION_BLOCKS),
+        ]
+        tokens = len(chain) * LIMITS.block_tokens
+        one, other = (
+            Request(number, now_ns, tokens, 1, list(chain), prefill_ns(tokens, 0), document) for _ in range(2)
+        )
+        return one, other
+
+
+def prefill_ns(n_tokens: int, hit_tokens: int) -> int:
+    return PREFILL_NS_PER_TOKEN * (n_tokens - hit_tokens)
+
+
+def measure(policy: str, waiting: int, steps: int, walks: int, seed: int) -> Cost:
+    """Take steps in pairs and time both sides of each."""
+    pair = Pair(policy, waiting, seed)
+    for _ in range(WARM_UP_STEPS):
+        pair.step()
+    gc.collect()
+    gc.freeze()  # as vLLM's server does once it is up
+    order_us, added_us, plain_us, admitted, changed = [], [], [], [], []
+    for _ in range(steps):
+        engines = pair.ordered, pair.plain
+        before = [(engine.order_ns, engine.step_ns) for engine in engines]
+        step, changed_blocks = pair.step()
+        (order_ns, step_ns), (plain_upkeep_ns, plain_step_ns) = (
+            (engine.order_ns - order, engine.step_ns - whole)
+            for engine, (order, whole) in zip(engines, before, strict=True)
+        )
+        own_ns = plain_step_ns - plain_upkeep_ns
+        order_us.append(order_ns / 1000)
+        added_us.append((step_ns - own_ns) / 1000)
+        plain_us.append(own_ns / 1000)
+        admitted.append(len(step.admitted))
+        changed.append(changed_blocks)
+    assert pair.ordered.hits is not None
+    assert pair.ordered.hits.is_indexed, "the index served to the end"
+    walk_us = statistics.median(pair.walk_ns() / 1000 for _ in range(walks))
+    return Cost(
+        policy,
+        waiting,
+        steps,
+        *(round(figure, 1) for times in (order_us, added_us) for figure in (statistics.median(times), p90(times))),
+        schedule_us=round(statistics.median(plain_us), 1),
+        walk_us=round(walk_us, 1),
+        walk_per_order=round(walk_us / statistics.median(order_us)),
+        admitted=round(statistics.mean(admitted), 1),
+        changed_blocks=round(statistics.mean(changed), 1),
+    )
+
+
+def p90(times: list[float]) -> float:
+    return sorted(times)[-(-9 * len(times) // 10) - 1]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--policies", nargs="+", default=["fairway", "lpm"], help="policies (default: fairway lpm)")
+    parser.add_argument(
+        "--waiting", nargs="+", type=positive, default=[100, 128, 1024, 4096, 5000, 10_000], help="queue lengths"
+    )
+    parser.add_argument("--steps", type=positive, default=300, help="steps to take the median of (default 300)")
+    parser.add_argument("--walks", type=positive, default=3, help="walks to take the median of (default 3)")
+    parser.add_argument("--seed", type=not_negative, default=1, help="seed of the prompts (default 1)")
+    parser.add_argument("--out", type=Path, help="JSON file to write besides printing")
+    arguments = parser.parse_args()
+    costs = []
+    print("   policy waiting  order us     p90  added us     p90    walk us   ratio")
+    for waiting in arguments.waiting:
+        for policy in arguments.policies:
+            cost = measure(policy, waiting, arguments.steps, arguments.walks, arguments.seed)
+            costs.append(cost)
+            print(
+                f"{policy:>9} {waiting:>7,} {cost.order_us:>9.1f} {cost.order_p90_us:>7.1f} {cost.added_us:>9.1f} "
+                f"{cost.added_p90_us:>7.1f} {cost.walk_us:>10,.0f} {cost.walk_per_order:>7,}",
+                flush=True,
+            )
+    if arguments.out:
+        date = time.strftime("%Y-%m-%d", time.gmtime())
+        write_json(
+            arguments.out,
+            {"date": date, "vllm": installed_version(), **machine(), "costs": [asdict(cost) for cost in costs]},
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    run(main)
