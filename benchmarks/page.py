@@ -21,6 +21,8 @@ ORDERING = HERE / "results" / "ordering.json"
 PAGE = HERE / "README.md"
 FIGURE = HERE.parent / "docs" / "figures" / "benchmarks"
 
+QUIET_SHARE = 0.97  # of the wall time that a replay must have had the core
+
 INTRODUCTION = """\
 # Benchmarks
 
@@ -91,10 +93,13 @@ def page(document: dict[str, Any], ordering: dict[str, Any] | None) -> str:
 
 def _origin(document: dict[str, Any]) -> str:
     machine = document["machine"]
+    share = min(sum(row["cpu_s"]) / sum(row["wall_s"]) for row in _all_replays(document["against_peer"]))
+    quiet = "" if share >= QUIET_SHARE else " **The machine was not quiet**: the ratios are rough, the times too long."
     return (
         f"Measured on {document['date']} at commit {document['commit']}: {machine['processor']}, one of "
         f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, numpy {machine['numpy']}; seed "
-        f"{document['seed']}. The numbers are in `benchmarks/results/`."
+        f"{document['seed']}. The replays had at least {share:.0%} of the core to themselves.{quiet} The numbers are "
+        "in `benchmarks/results/`."
     )
 
 

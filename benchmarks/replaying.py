@@ -33,7 +33,7 @@ def measure(file: Path, policies: list[str]) -> dict[str, Any]:
     warm_up = trace.first(min(WARM_UP_REQUESTS, len(trace)))
     replay(warm_up, make_policy("fcfs"), profile, limits)
     prompts = Prompts.of(trace, profile, limits)
-    _, preparing = timed(lambda: prompts.prepared)
+    _, preparing = timed(lambda: (prompts.prepared, prompts.head_ids))
     rows = []
     for name in policies:
         replay(warm_up, make_policy(name), profile, limits)

@@ -32,6 +32,12 @@ def test_ratios_are_of_repetitions_in_pairs(document: dict[str, Any], ordering: 
     assert "| lpm | 1,024 | 0.050 (0.070) | 0.060 (0.090) | 90.0 | 1,800 |" in text
 
 
+def test_a_machine_that_did_other_things_as_well_is_told(document: dict[str, Any]) -> None:
+    assert "at least 100% of the core to themselves. The numbers" in page(document, None)
+    document["against_peer"]["pressures"][1]["replays"][2]["cpu_s"] = [0.1, 0.05, 0.05]
+    assert "at least 50% of the core to themselves. **The machine was not quiet**" in page(document, None)
+
+
 def test_without_the_peer_the_page_says_how_to_get_it(document: dict[str, Any]) -> None:
     document["against_peer"]["peer"] = None
     for pressure in document["against_peer"]["pressures"]:

@@ -100,6 +100,6 @@ def test_heads_need_block_sizes_that_show_32_tokens(make_trace: MakeTrace) -> No
 
 def test_half_a_million_blocks_are_quick(make_trace: MakeTrace) -> None:
     trace = make_trace([(16 * 250, range(place * 100, place * 100 + 250)) for place in range(2000)], 16)
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     chains(trace, 16)
-    assert time.perf_counter() - start_s < 5  # about 0.3 s alone; other jobs may share the core
+    assert time.process_time() - start_s < 5  # about 0.3 s alone; other jobs may share the core

@@ -106,7 +106,6 @@ def test_a_block_has_tokens(tmp_path: Path, block_tokens: int) -> None:
         (row(hash_ids=[0, 1.0]), "not an integer"),
         (row(hash_ids=[0, True]), "not an integer"),
         (row(hash_ids=[0, -1]), "outside"),
-        (row(hash_ids=[0, 2**63]), "outside"),
         (row(hash_ids=[0, False]), "not an integer"),
         (row(hash_ids=[0, 2**63]), "outside"),
         (row(hash_ids=[0]), "make 2 blocks of 512, but 'hash_ids' has 1"),

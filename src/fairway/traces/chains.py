@@ -7,12 +7,12 @@ of a partly filled last block stands for those tokens only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fairway.errors import InputError
-from fairway.traces.trace import Int64Array, Trace
+from fairway.traces.trace import BlockIds, Int64Array, Trace
 
 HEAD_TOKENS = 32  # SGLang's sibling check looks at this many, schedule_policy.py
 
@@ -48,12 +48,24 @@ def head_ids(trace: Trace) -> Int64Array:
             remedy=f"use a trace whose block size divides {HEAD_TOKENS} or is larger",
         )
     blocks = max(1, HEAD_TOKENS // trace.block_tokens)
-    known: dict[tuple[int, ...], int] = {}
-    heads = [
-        -1 - request if tokens < HEAD_TOKENS else known.setdefault((min(tokens, trace.block_tokens), *ids), len(known))
-        for request, (tokens, ids) in enumerate(_prompts(trace, blocks))
-    ]
-    return np.array(heads, dtype=np.int64)
+    heads = -1 - np.arange(len(trace), dtype=np.int64)
+    has_head = trace.prompt_tokens >= HEAD_TOKENS
+    starts = trace.block_offsets[:-1][has_head]
+    tokens = np.minimum(trace.prompt_tokens[has_head], trace.block_tokens)
+    heads[has_head] = _numbered([tokens, *(trace.block_ids[starts + block] for block in range(blocks))])
+    return heads
+
+
+def _numbered(columns: Sequence[BlockIds]) -> Int64Array:
+    """Number the distinct rows of some columns, each of shape (n,), from 0 in order of first appearance."""
+    rows = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, places = np.unique(column, return_inverse=True)
+        rows = np.unique(rows * len(values) + places, return_inverse=True)[1]
+    _, first, places = np.unique(rows, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[places]
 
 
 def _pieces(trace: Trace, piece_tokens: int) -> list[list[int]]:
@@ -79,9 +91,9 @@ def _pieces(trace: Trace, piece_tokens: int) -> list[list[int]]:
     return result
 
 
-def _prompts(trace: Trace, blocks: int | None = None) -> Iterator[tuple[int, list[int]]]:
-    """Yield each prompt's length in tokens and its ids, all or the first ``blocks``."""
+def _prompts(trace: Trace) -> Iterator[tuple[int, list[int]]]:
+    """Yield each prompt's length in tokens and its ids."""
     offsets = trace.block_offsets.tolist()
     ids = trace.block_ids.tolist()
     for tokens, start, end in zip(trace.prompt_tokens.tolist(), offsets[:-1], offsets[1:], strict=True):
-        yield tokens, ids[start : end if blocks is None else min(end, start + blocks)]
+        yield tokens, ids[start:end]
