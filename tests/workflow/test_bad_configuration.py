@@ -111,10 +111,22 @@ def test_later_files_override_earlier_ones(tmp_path: Path, root: Path) -> None:
     assert configuration.policies == ("srpt",)
 
 
-@pytest.mark.parametrize("name", ["quick", "full", "tiny"])
-def test_shipped_configurations_are_good(name: str, root: Path) -> None:
-    seeds = {"quick": 5, "full": 20, "tiny": 2}
-    assert len(load_configuration([root / f"config/{name}.yaml"], root).seeds) == seeds[name]
+@pytest.mark.parametrize(
+    ("name", "seeds"), [("quick", 5), ("full", 20), ("second-seeds", 20), ("parity", 5), ("tiny", 2)]
+)
+def test_shipped_configurations_are_good(name: str, seeds: int, root: Path) -> None:
+    configuration = load_configuration([root / "config/quick.yaml", root / f"config/{name}.yaml"], root)
+    assert len(configuration.seeds) == seeds
+
+
+def test_the_second_seeds_are_no_others_ones(root: Path) -> None:
+    quick = root / "config/quick.yaml"
+    first, second = (
+        load_configuration([quick, root / f"config/{name}.yaml"], root) for name in ("full", "second-seeds")
+    )
+    assert not set(first.seeds) & set(second.seeds)
+    assert set(second.policies) <= set(first.policies)
+    assert set(second.workloads) <= set(first.workloads)
 
 
 def test_the_workflow_ends_with_one_line_and_status_2(

@@ -116,7 +116,7 @@ class SeedPool:
         high = np.full(len(ranks), len(self._sorted) - 1, dtype=np.int64)
         while (low < high).any():
             middle = (low + high) // 2
-            enough = (counts * self._up_to[middle]).sum(axis=1) >= ranks
+            enough = np.einsum("ij,ij->i", counts, self._up_to[middle]) >= ranks
             high = np.where(enough, middle, high)
             low = np.where(enough, low, middle + 1)
         return low
