@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.coverage import ASKED
 from benchmarks.figure import plot
 from fairway.analysis.markdown import table
 from fairway.command import run
@@ -47,11 +48,14 @@ not as long as ours: both are given. All times are wall times, medians of {repet
 
 QUEUES = """\
 Waiting is the longest queue, and the mean of what waits when a request starts. Busy is the share of time in which a
-request runs. A policy marked * is served by the readable engine, because {reasons}."""
+request runs. A policy marked * is asked for its order in Python at every step; the others run in compiled code."""
+
+LEFT_OUT = "Not measured, because the core does not cover it and the readable engine serves it instead: {}."
 
 GROWTH = """\
 Each size is a process of its own: it reads the trace from Parquet, prepares it, and replays it under one policy after
-the other. The last line is the time of a request in the longest trace over that in the shortest: 1 is linear growth."""
+the other, of those that run in compiled code alone. The last line is the time of a request in the longest trace over
+that in the shortest: 1 is linear growth."""
 
 START_UP = """\
 A process that imports the replay takes {imports}. One that reads, prepares and replays {requests} requests under
@@ -78,7 +82,8 @@ def page(document: dict[str, Any], ordering: dict[str, Any] | None) -> str:
         _origin(document),
         "## Requests a second, beside aisimulate",
         trace,
-        *_beside_peer(peer),
+        *_beside_peer(peer, document["policies"]),
+        *([LEFT_OUT.format("; ".join(document["left_out"].values()))] if document["left_out"] else []),
         "## Up to a million requests",
         GROWTH,
         *(_growth(pressure) for pressure in document["growth"]),
@@ -103,7 +108,7 @@ def _origin(document: dict[str, Any]) -> str:
     )
 
 
-def _beside_peer(measured: dict[str, Any]) -> Iterator[str]:
+def _beside_peer(measured: dict[str, Any], served: dict[str, str]) -> Iterator[str]:
     if measured["peer"]:
         yield PEER.format(version=measured["peer"]["version"], repetitions=measured["repetitions"])
     else:
@@ -113,10 +118,12 @@ def _beside_peer(measured: dict[str, Any]) -> Iterator[str]:
         yield f"### {pressure['name'].capitalize()}: {pressure['load']} times rate 1.0{crowd}"
         yield table(
             ["replay", "requests/s", "times aisimulate", "preparation included", "waiting", "busy"],
-            [*_peer_rows(pressure, measured), *(_policy_row(row, pressure, measured) for row in pressure["replays"])],
+            [
+                *_peer_rows(pressure, measured),
+                *(_policy_row(row, pressure, measured, served[row["policy"]]) for row in pressure["replays"]),
+            ],
         )
-    reasons = sorted({row["not_covered"] for row in _all_replays(measured) if row["not_covered"]})
-    yield QUEUES.format(reasons="; ".join(reasons)) if reasons else QUEUES.rpartition(" A policy")[0]
+    yield QUEUES
 
 
 def _all_replays(measured: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -130,8 +137,8 @@ def _peer_rows(pressure: dict[str, Any], measured: dict[str, Any]) -> Iterator[l
         yield ["aisimulate", _rate(pressure["peer_s"], measured["requests"]), "1", "", *_load(load)]
 
 
-def _policy_row(row: dict[str, Any], pressure: dict[str, Any], measured: dict[str, Any]) -> list[str]:
-    mark = "*" if row["not_covered"] else ""
+def _policy_row(row: dict[str, Any], pressure: dict[str, Any], measured: dict[str, Any], how: str) -> list[str]:
+    mark = "*" if how == ASKED else ""
     with_preparation_s = [one + other for one, other in zip(row["wall_s"], pressure["preparing_s"], strict=True)]
     ratios = [_ratio(pressure["peer_s"], ours_s) for ours_s in (row["wall_s"], with_preparation_s)]
     return [row["policy"] + mark, _rate(row["wall_s"], measured["requests"]), *ratios, *_load(row)]

@@ -13,7 +13,6 @@ from benchmarks.child import peak_memory_mib
 from benchmarks.clock import timed
 from benchmarks.load import load_of
 from fairway.command import run
-from fairway.core import not_covered
 from fairway.engine import Limits
 from fairway.policies import make_policy
 from fairway.profile import load_profile
@@ -40,15 +39,7 @@ def measure(file: Path, policies: list[str]) -> dict[str, Any]:
         policy = make_policy(name)
         result, taken = timed(lambda policy=policy: replay(trace, policy, profile, limits, prompts=prompts))
         load = load_of(trace.arrival_ns, result.start_ns, result.finish_ns)
-        rows.append(
-            {
-                "policy": name,
-                "not_covered": not_covered(trace, policy, limits),
-                **taken._asdict(),
-                "steps": result.steps,
-                **dataclasses.asdict(load),
-            }
-        )
+        rows.append({"policy": name, **taken._asdict(), "steps": result.steps, **dataclasses.asdict(load)})
     return {
         "requests": len(trace),
         **_shape(trace),

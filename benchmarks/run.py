@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.against_peer import measure_against_peer
 from benchmarks.child import keep_to_one_core
+from benchmarks.coverage import COMPILED, left_out, served
 from benchmarks.growth import measure_growth, measure_reading
 from benchmarks.peer import Peer
 from benchmarks.start_up import measure_start_up
@@ -29,7 +30,12 @@ def main() -> int:
     )
     parser.add_argument("--requests", type=positive, default=20_000, help="requests of the trace for both simulators")
     parser.add_argument("--waiting", type=positive, default=10_000, help="requests there at 0 in the backlog")
-    parser.add_argument("--policies", nargs="+", default=policy_names(), help="policies to measure (default: all)")
+    parser.add_argument(
+        "--policies",
+        nargs="+",
+        default=policy_names(),
+        help="policies to measure, if the core covers them (default: all)",
+    )
     parser.add_argument("--repetitions", type=positive, default=3, help="times that each is measured (default 3)")
     parser.add_argument(
         "--sizes",
@@ -50,6 +56,8 @@ def main() -> int:
     peer = Peer(arguments.peer) if arguments.peer.exists() else None
     if peer is None:
         print(f"{arguments.peer} is not there, so nothing is compared with it. Remedy: make peer-env (550 MB).")
+    policies = served(arguments.policies)
+    compiled = [policy for policy, how in policies.items() if how == COMPILED]
     core = keep_to_one_core()
     print(f"On core {core}:", flush=True)
     low_load = Pressure("low load", 0.6)
@@ -62,13 +70,15 @@ def main() -> int:
             "machine": machine(),
             "seed": arguments.seed,
             "rate_1_per_s": files.rate_1_per_s,
+            "policies": policies,
+            "left_out": left_out(arguments.policies),
             "start_up": measure_start_up(files, low_load, BACKLOGGED_POLICY, arguments.repetitions),
             "against_peer": measure_against_peer(
-                files, peer, [low_load, backlog], arguments.policies, arguments.requests, arguments.repetitions
+                files, peer, [low_load, backlog], list(policies), arguments.requests, arguments.repetitions
             ),
             "reading": measure_reading(files, low_load, arguments.requests),
             "growth": [
-                measure_growth(files, low_load, arguments.policies, arguments.sizes),
+                measure_growth(files, low_load, compiled, arguments.sizes),
                 measure_growth(files, backlog, [BACKLOGGED_POLICY], arguments.sizes),
             ],
         }

@@ -2,13 +2,12 @@ from typing import Any
 
 import pytest
 
-POLICIES = ("fcfs", "fairway", "peek")
+POLICIES = ("fcfs", "fairway", "hrrn")
 
 
 def replay_row(policy: str, wall_s: list[float]) -> dict[str, Any]:
     return {
         "policy": policy,
-        "not_covered": "policy 'peek', which needs victim_rank" if policy == "peek" else None,
         "steps": 30,
         "longest_queue": 1_200,
         "mean_queue": 3.25,
@@ -52,6 +51,8 @@ def document() -> dict[str, Any]:
         "machine": {"processor": "A processor", "cores": 2, "system": "Linux", "python": "3.11", "numpy": "2.4"},
         "seed": 1,
         "rate_1_per_s": 2.6,
+        "policies": {"fcfs": "compiled", "fairway": "compiled", "hrrn": "asked"},
+        "left_out": {"peek": "policy 'peek', which needs victim_rank"},
         "start_up": {"policy": "fairway", "requests": 200, "import_s": [0.5], "cold_s": 21.0, "cached_s": [1.5, 1.6]},
         "against_peer": {
             "requests": 20_000,

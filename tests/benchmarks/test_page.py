@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.against_peer import measure_against_peer
+from benchmarks.coverage import ASKED, COMPILED, left_out, served
 from benchmarks.figure import Layout, draw
 from benchmarks.growth import measure_growth, measure_reading
 from benchmarks.page import ORDERING, PAGE, REPLAY, page, read
@@ -24,8 +25,8 @@ def test_ratios_are_of_repetitions_in_pairs(document: dict[str, Any], ordering: 
     row = "| fcfs | 200,000 (100,000 to 200,000) | 10.0 (7.5 to 20.0) | 5.0 (5.0 to 10.0) | 1,200, 3.2 | 60% |"
     assert text.count(row) == 2
     assert "| aisimulate | 13,333 (10,000 to 20,000) | 1 |  | 4, 1.0 | 11% |" in text
-    assert "| peek* | " in text
-    assert "because policy 'peek', which needs victim_rank." in text
+    assert "| hrrn* | " in text
+    assert "serves it instead: policy 'peek', which needs victim_rank." in text
     assert "| a request | 1.10 | 1.10 | 1.10 | 1.10 | 1.10 |  |" in text
     assert "| JSON lines | 20,000 | 1.5 | 2.00 | 10,000 | 200 |" in text
     assert "takes 21.0 s when nothing is compiled yet and 1.6 s when it is" in text
@@ -60,12 +61,18 @@ def test_the_figure_shows_what_is_there(
         figure.draw_without_rendering()
     assert len(figure.axes) == (3 if with_ordering else 2)
     assert figure.axes[0].get_xlabel() == ("Times aisimulate's FCFS" if with_peer else "Requests a second")
-    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["FCFS", "Fairway", "PEEK-like"]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["FCFS", "Fairway", "HRRN"]
     assert figure.get_figwidth() == style.COLUMN_WIDTH_IN
     page_box = figure.bbox
     for axes in figure.axes:
         box = axes.get_tightbbox()
         assert box is not None and page_box.x0 - 1 <= box.x0 and box.x1 <= page_box.x1 + 1, axes.get_title(loc="left")
+
+
+def test_how_a_policy_is_served_follows_from_what_it_is() -> None:
+    asked = ["fcfs", "fairway", "preble", "peek"]
+    assert served(asked) == {"fcfs": COMPILED, "fairway": COMPILED, "preble": ASKED}
+    assert list(left_out(asked)) == ["peek"]
 
 
 @pytest.mark.parametrize(("text", "problem"), [("{", "cannot be read"), ('{"seal": "x"}', "were edited")])
