@@ -6,7 +6,7 @@ REGIME_CODE = fingerprint(PACKAGE, REGIME_SOURCES, scripts_of("regime", SCRIPTS)
 rule measure_regimes:
     input:
         rows=study_rows(MAPPED, ["fcfs"]),
-        traces=[file for workload in MAPPED for file in seed_files([TRACE, TRACE_HEADER], workload)],
+        traces=[file for workload in MAPPED for file in seed_files(REPLAYED_FILES, workload)],
     output:
         SWEEP_PLACES,
     log:

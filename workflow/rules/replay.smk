@@ -12,8 +12,7 @@ for backend in CONFIG.backends:
             name:
                 f"{RULE[backend]}_{batch.name}"
             input:
-                traces=[file for workload in batch.workloads for file in seed_files(TRACE, workload)],
-                headers=[file for workload in batch.workloads for file in seed_files(TRACE_HEADER, workload)],
+                traces=[file for workload in batch.workloads for file in seed_files(REPLAYED_FILES, workload)],
                 profile=PROFILE.format(profile=profile_of(batch.workloads[0])),
             output:
                 expand(f"{ROWS}/{{part}}", workload=batch.workloads, part=PARTS, allow_missing=True),
@@ -45,8 +44,8 @@ rule replays:
 
 rule compute_bounds:
     input:
-        traces=lambda wildcards: seed_files(TRACE, wildcards.workload),
-        headers=lambda wildcards: seed_files(TRACE_HEADER, wildcards.workload),
+        traces=lambda wildcards: seed_files(REPLAYED_TRACE, wildcards.workload),
+        headers=lambda wildcards: seed_files(REPLAYED_FILES, wildcards.workload),
         profile=workload_profile,
     output:
         BOUNDS,

@@ -91,4 +91,4 @@ SWEEP_PLACES = expand(REGIME, workload=MAPPED)
 def regime_options(workload):
     """Give the options that name FCFS's rows on a workload, its traces, and the file of its place."""
     rows = ROWS.format(backend="sim", workload=workload, policy="fcfs")
-    return f"--rows {rows} --traces {' '.join(seed_files(TRACE, workload))} --out {REGIME.format(workload=workload)}"
+    return f"--rows {rows} --traces {' '.join(seed_files(REPLAYED_TRACE, workload))} --out {REGIME.format(workload=workload)}"

@@ -47,8 +47,7 @@ for seeds, workloads in WORKLOADS_BY_SEEDS.items():
             profile=workload_profile,
         output:
             calibrations=expand(CALIBRATION, seed=seeds, allow_missing=True),
-            traces=expand(TRACE, seed=seeds, allow_missing=True),
-            headers=expand(TRACE_HEADER, seed=seeds, allow_missing=True),
+            traces=expand(TRACE_FILES, seed=seeds, allow_missing=True),
         log:
             "logs/build_traces/{workload}.log",
         benchmark:
