@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,10 +23,16 @@ _KV_HEADS, _HEAD_SIZE = 8, 128  # of that model; they decide nothing here, since
 SchedulerClass = TypeVar("SchedulerClass", bound=Scheduler)
 
 
-def build_scheduler(scheduler_class: type[SchedulerClass], limits: Limits, **more: Any) -> SchedulerClass:
+def build_scheduler(
+    scheduler_class: type[SchedulerClass],
+    limits: Limits,
+    additional_config: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> SchedulerClass:
     """Return a scheduler over ``limits``; ``more`` are further arguments of the class. Costs milliseconds."""
     shared, structured_output_manager = _shared_config()
     config = copy.copy(shared)
+    config.additional_config = dict(additional_config or {})
     config.scheduler_config = _scheduler_config(limits, shared.model_config.max_model_len)
     config.cache_config = copy.copy(shared.cache_config)
     config.cache_config.block_size = limits.block_tokens
