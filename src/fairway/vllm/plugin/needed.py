@@ -31,7 +31,7 @@ NEEDED_BY_PLUGIN = (
     Needed(f"{_CORE}.kv_cache_manager", "KVCacheManager.prefix_cache_lookup_enabled", ("self", "request")),
     Needed(
         f"{_CORE}.kv_cache_coordinator",
-        "KVCacheCoordinator.find_longest_cache_hit",
+        "UnitaryKVCacheCoordinator.find_longest_cache_hit",
         ("self", "block_hashes", "max_cache_hit_length"),
     ),
     Needed("vllm.v1.kv_cache_interface", "FullAttentionSpec", ("block_size",)),
