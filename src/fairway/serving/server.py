@@ -19,8 +19,8 @@ from typing import Any
 
 from fairway.engine import Limits
 from fairway.errors import InputError
+from fairway.vllm.models import model_folder
 
-MODELS = Path(__file__).parent / "models"  # architectures without weights: vLLM makes those up
 SCHEDULER_CLASS = "fairway.vllm.plugin.FairwayScheduler"
 MODEL_NAME = "served"
 _HOST = "127.0.0.1"
@@ -48,17 +48,11 @@ class Serving:
     plugin: Mapping[str, Any] = field(default_factory=dict)
     more: tuple[str, ...] = ()
 
-    @property
-    def model_folder(self) -> str:
-        """Where the model's files lie."""
-        shipped = MODELS / self.model
-        return str(shipped) if shipped.is_dir() else self.model
-
     def arguments(self, port: int) -> list[str]:
         """Return the arguments of vLLM's OpenAI-compatible server."""
         limits = self.limits
         return [
-            *("--model", self.model_folder, "--served-model-name", MODEL_NAME),
+            *("--model", str(model_folder(self.model)), "--served-model-name", MODEL_NAME),
             *("--load-format", self.load_format, "--dtype", self.dtype, "--skip-tokenizer-init"),
             *("--max-model-len", str(self.max_model_len), "--block-size", str(limits.block_tokens)),
             *("--num-gpu-blocks-override", str(limits.cache_blocks)),
@@ -76,16 +70,26 @@ class Serving:
         settings = {"policy": self.policy, "parameters": dict(self.parameters), **self.plugin}
         return ["--scheduler-cls", SCHEDULER_CLASS, "--additional-config", json.dumps({"fairway": settings})]
 
-    def environment(self) -> dict[str, str]:
-        """Return the environment variables that a server is started with, on top of the caller's."""
-        cache_bytes = self.limits.cache_blocks * self.limits.block_tokens * _bytes_a_token(Path(self.model_folder))
-        return {
-            "VLLM_SERVER_DEV_MODE": "1",  # has /reset_prefix_cache
+    def engine_environment(self) -> dict[str, str]:
+        """Return the environment variables of an engine; on a CPU the caller's own choice of cores stays."""
+        variables = {
             "VLLM_NO_USAGE_STATS": "1",
             "HF_HUB_OFFLINE": "1",
             "VLLM_CACHE_ROOT": str(Path(".vllm-cache").resolve()),
+        }
+        if self.device == "cpu":
+            tokens = self.limits.cache_blocks * self.limits.block_tokens
+            cache_bytes = tokens * _bytes_a_token(model_folder(self.model))
+            variables["VLLM_CPU_KVCACHE_SPACE"] = str(-(-cache_bytes // 2**30))
+            variables["VLLM_CPU_OMP_THREADS_BIND"] = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", _engine_cores())
+        return variables
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that a server is started with, on top of the caller's."""
+        return {
+            **self.engine_environment(),
+            "VLLM_SERVER_DEV_MODE": "1",  # has /reset_prefix_cache
             "PYTHONPATH": os.pathsep.join(part for part in sys.path if part),
-            **({"VLLM_CPU_KVCACHE_SPACE": str(-(-cache_bytes // 2**30))} if self.device == "cpu" else {}),
         }
 
 
@@ -180,6 +184,12 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
         return int(probe.getsockname()[1])
+
+
+def _engine_cores() -> str:
+    """Return the cores that compute: all but the first one, which is left to the HTTP server and to the client."""
+    cores = sorted(os.sched_getaffinity(0))
+    return ",".join(map(str, cores[1:] or cores))
 
 
 def _bytes_a_token(model_folder: Path) -> int:

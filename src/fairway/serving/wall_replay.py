@@ -41,7 +41,6 @@ class Measured:
     refusals: tuple[str, ...]
     token_gap_ns: Int64Array  # all times between two tokens of one request, in no order
     preemptions: int  # as the server counted
-    steps: int  # as the server counted
     fallbacks: int  # steps that the plugin ordered by arrival since its policy raised
 
 
@@ -139,6 +138,5 @@ def _measured(
         refusals=tuple(refusals.values()),
         token_gap_ns=np.concatenate(gaps).astype(np.int64) if gaps else np.array([], dtype=np.int64),
         preemptions=counted("vllm:num_preemptions_total"),
-        steps=counted("vllm:iteration_tokens_total_count"),
         fallbacks=counted("fairway:fallbacks_total"),
     )
