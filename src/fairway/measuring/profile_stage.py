@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fairway.engine import Limits
+from fairway.errors import InputError
 from fairway.measuring.fit import NS_PER_MS, Parts, Sample, attention_fit, linear_fit, residuals, split
 from fairway.measuring.plan import REFERENCE, Chunks, Grid, checks, order, points
 from fairway.profile.reader import FORMAT, profile_from
@@ -119,6 +121,22 @@ def versions(*packages: str) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def device_of(kind: str) -> str:
+    """Return what the device of that kind ("cpu" or "cuda") is called."""
+    return gpu_name() if kind == "cuda" else processor_name()
+
+
+def gpu_name() -> str:
+    """Return the first GPU's name and driver as `nvidia-smi` gives them; raises `InputError` where there is none."""
+    command = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise InputError(f"no GPU answers: {error}", remedy="check that nvidia-smi runs") from error
+    name, _, driver = lines[0].partition(", ")
+    return f"{name}, driver {driver}"
 
 
 def processor_name() -> str:

@@ -18,6 +18,7 @@ from fairway.serving.client import Answer, ask, completion_body
 from fairway.serving.prompts import token_ids
 from fairway.serving.server import RunningServer
 from fairway.traces import Trace
+from fairway.vllm.plugin.settings import ORDERING_FAILED
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -41,7 +42,6 @@ class Measured:
     refusals: tuple[str, ...]
     token_gap_ns: Int64Array  # all times between two tokens of one request, in no order
     preemptions: int  # as the server counted
-    fallbacks: int  # steps that the plugin ordered by arrival since its policy raised
 
 
 def measure(trace: Trace, server: RunningServer, label: str = "") -> Measured:
@@ -50,7 +50,8 @@ def measure(trace: Trace, server: RunningServer, label: str = "") -> Measured:
     A request that can never fit is not sent.
 
     Raises:
-        InputError: an answer failed, or the server counted other prompt or output tokens than the trace has.
+        InputError: an answer failed, the server counted other prompt or output tokens than the trace has, or its policy
+            raised and requests went by arrival.
     """
     refusals = _refusals(trace, server)
     bodies = [
@@ -62,6 +63,7 @@ def measure(trace: Trace, server: RunningServer, label: str = "") -> Measured:
     began_ns, answers = asyncio.run(_replay(trace, server, bodies, set(refusals), Progress(label)))
     for request, answer in answers.items():
         _check(request, answer, trace)
+    _refuse_fallback(server)
     after = server.metrics()
 
     def counted(name: str) -> int:
@@ -119,6 +121,17 @@ def _check(request: int, answer: Answer, trace: Trace) -> None:
         )
 
 
+def _refuse_fallback(server: RunningServer) -> None:
+    with server.log.open(encoding="utf-8", errors="replace") as log:
+        complaint = next((line for line in log if ORDERING_FAILED in line), None)
+    if complaint is not None:
+        raise InputError(
+            f"the policy raised, so this is no measurement of it: {complaint.strip()}",
+            file=server.log,
+            remedy="mend the policy",
+        )
+
+
 def _measured(
     trace: Trace, began_ns: int, answers: dict[int, Answer], refusals: dict[int, str], counted: Any
 ) -> Measured:
@@ -138,5 +151,4 @@ def _measured(
         refusals=tuple(refusals.values()),
         token_gap_ns=np.concatenate(gaps).astype(np.int64) if gaps else np.array([], dtype=np.int64),
         preemptions=counted("vllm:num_preemptions_total"),
-        fallbacks=counted("fairway:fallbacks_total"),
     )

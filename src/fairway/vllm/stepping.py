@@ -11,7 +11,6 @@ os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # read when vLLM is imported
 
 from vllm import LLM, SamplingParams
 from vllm.inputs import TokensPrompt
-from vllm.platforms import current_platform
 
 from fairway.engine import Limits
 from fairway.errors import InputError
@@ -131,8 +130,3 @@ class SteppedEngine:
         return {
             name: (tokens, new.get(name, -1)) for name, tokens in taken[0].num_scheduled_tokens.items()
         }, ended_ns - began_ns
-
-
-def device_name() -> str:
-    """Return what the GPU is called."""
-    return str(current_platform.get_device_name())

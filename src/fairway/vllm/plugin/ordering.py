@@ -14,7 +14,7 @@ from fairway.policies import Capability, Column, Policy, QueueView, checked_orde
 from fairway.vllm.plugin.counts import Counts
 from fairway.vllm.plugin.hits import has_plain_blocks, hits_of
 from fairway.vllm.plugin.queue import PolicyQueue
-from fairway.vllm.plugin.settings import PluginSettings, prefill_time
+from fairway.vllm.plugin.settings import ORDERING_FAILED, PluginSettings, prefill_time
 from fairway.vllm.plugin.waiting import Waiting
 
 logger = init_logger("vllm.fairway")  # below vLLM's own, so that it is shown as vLLM's is
@@ -185,7 +185,7 @@ class Ordering:
         if not self._has_failed:
             self._has_failed = True
             logger.error(
-                "ordering failed, this step goes on by arrival; said once, then counted: %s", error, exc_info=error
+                "%s, this step goes on by arrival; said once, then counted: %s", ORDERING_FAILED, error, exc_info=error
             )
 
 

@@ -13,6 +13,7 @@ from fairway.policies import Policy, make_policy
 from fairway.profile import Profile, load_profile
 
 KEY = "fairway"
+ORDERING_FAILED = "ordering failed"  # how the log line begins that says so
 _REMEMBERED_TIMES = 1 << 16
 _KINDS: dict[str, tuple[type, str]] = {
     "policy": (str, "the name of a policy"),
