@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.vllm.models import model_folder
 
+SERVER_MODULE = ("-m", "vllm.entrypoints.openai.api_server")
 SCHEDULER_CLASS = "fairway.vllm.plugin.FairwayScheduler"
 MODEL_NAME = "served"
 _HOST = "127.0.0.1"
@@ -132,16 +133,21 @@ def running_server(serving: Serving, log: Path) -> Iterator[RunningServer]:
 
     Raises `InputError` with the last lines of that output if it does not come up.
     """
-    port = _free_port()
+    port = free_port()
+    command = [sys.executable, *SERVER_MODULE, *serving.arguments(port)]
+    with running_command(serving, command, {**os.environ, **serving.environment()}, port, log) as server:
+        yield server
+
+
+@contextmanager
+def running_command(
+    serving: Serving, command: Sequence[str], environment: Mapping[str, str], port: int, log: Path
+) -> Iterator[RunningServer]:
+    """Do as `running_server` for a given command line that serves at ``port``."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *serving.arguments(port)]
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
-            command,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **serving.environment()},
-            start_new_session=True,
+            command, stdout=output, stderr=subprocess.STDOUT, env=dict(environment), start_new_session=True
         )
     try:
         server = RunningServer(serving, f"http://{_HOST}:{port}", log)
@@ -180,7 +186,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens at."""
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
         return int(probe.getsockname()[1])
