@@ -37,7 +37,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full peer-env bench lock clean
+.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full preflight measured peer-env bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -54,7 +54,7 @@ check-cores: # `snakemake --cores 0` would wait for ever
 
 test: $(DEV_STAMP) ## Run the tests and the linters, without the slow tests.
 	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup -m "not slow" --ignore tests/vllm
-	$(VLLM_TESTS)
+	$(VLLM_TESTS) -m "not slow"
 
 test-all: $(DEV_STAMP) ## Run all tests and the linters.
 	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup --ignore tests/vllm

@@ -12,10 +12,11 @@ from aiohttp import web
 
 from fairway.engine import Limits
 from fairway.errors import InputError
-from fairway.rows import read_requests, read_runs
-from fairway.serving import RunningServer, Serving, measure
+from fairway.rows import MEASUREMENT, read_requests, read_runs
+from fairway.serving import RunningServer, Serving
 from fairway.serving.client import ask, completion_body
 from fairway.serving.prompts import FIRST_TOKEN, ORDINARY_TOKENS, token_ids
+from fairway.serving.wall_replay import measure
 from fairway.traces import Trace, chains
 
 MS = 1_000_000
@@ -235,6 +236,6 @@ def test_measured_rows_say_what_they_are(tmp_path, monkeypatch):
     (row,) = read_runs(tmp_path / "rows").to_pylist()
     assert (row["evidence"], row["backend"], row["seed"], row["refused"]) == ("measured", "vllm", 7, 1)
     assert (row["prompt_tokens"], row["hit_tokens"], row["computed_tokens"]) == (88, 32, 56)
-    facts = json.loads((tmp_path / "rows" / run_stage.MEASUREMENT).read_text())
+    facts = json.loads((tmp_path / "rows" / MEASUREMENT).read_text())
     assert facts["device"] == "a device"
     assert facts["runs"][0]["client_late_ms"]["worst"] >= 0

@@ -14,14 +14,13 @@ from fairway.files import sha256, write_json
 from fairway.profile import Profile
 from fairway.recording import HookRecorder, Labels, concatenated, hook_columns, request_columns, run_columns
 from fairway.replay import Replay
-from fairway.rows import order_statistic, write_rows
-from fairway.serving import Measured, Serving, measure, running_server
-from fairway.serving.wall_replay import UNSERVED
+from fairway.rows import MEASUREMENT, order_statistic, write_rows
+from fairway.serving import Serving, running_server
+from fairway.serving.wall_replay import UNSERVED, Measured, measure
 from fairway.traces import Trace, read_trace
 
 BACKEND = "vllm"
 EVIDENCE = "measured"
-MEASUREMENT = "measurement.json"  # beside the rows: what the rows do not say
 _LARGEST_LATENESS_MS = 50.0
 
 

@@ -80,7 +80,7 @@ class Serving:
         }
         if self.device == "cpu":
             tokens = self.limits.cache_blocks * self.limits.block_tokens
-            cache_bytes = tokens * _bytes_a_token(model_folder(self.model))
+            cache_bytes = tokens * bytes_a_token(model_folder(self.model))
             variables["VLLM_CPU_KVCACHE_SPACE"] = str(-(-cache_bytes // 2**30))
             variables["VLLM_CPU_OMP_THREADS_BIND"] = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", _engine_cores())
         return variables
@@ -199,7 +199,7 @@ def _engine_cores() -> str:
     return ",".join(map(str, cores[1:] or cores))
 
 
-def _bytes_a_token(model_folder: Path) -> int:
+def bytes_a_token(model_folder: Path) -> int:
     """Return the size of one token's keys and values, from the model's config.json."""
     file = model_folder / "config.json"
     try:

@@ -123,6 +123,12 @@ def installed_version() -> str:
     return str(importlib.import_module("vllm").__version__)
 
 
+def torch_cuda_version() -> str | None:
+    """Return the CUDA version that this Python's torch is built for; None for a build for CPUs."""
+    version = importlib.import_module("torch").version.cuda
+    return None if version is None else str(version)
+
+
 def differences(needed: Sequence[Needed]) -> Iterator[str]:
     """Yield what the installed vLLM lacks of ``needed``, each in a few words."""
     for one in needed:
