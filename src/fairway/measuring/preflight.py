@@ -120,7 +120,8 @@ def weight_bytes(model: str) -> int:
     head_size = config.get("head_dim") or hidden // config["num_attention_heads"]
     queries, keys = config["num_attention_heads"] * head_size, config["num_key_value_heads"] * head_size
     layer = 2 * hidden * queries + 2 * hidden * keys + 3 * hidden * config["intermediate_size"]
-    return _BYTES_A_WEIGHT[config["torch_dtype"]] * (layers * layer + 2 * vocabulary * hidden)
+    weights = int(layers * layer + 2 * vocabulary * hidden)
+    return _BYTES_A_WEIGHT[config["torch_dtype"]] * weights
 
 
 def _cache_bytes(day: Day) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.output import SchedulerOutput
+from vllm.v1.core.sched.request_queue import SchedulingPolicy
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.metrics.stats import SchedulerStats
 
@@ -48,7 +49,7 @@ class AsyncPolicyScheduler(OrderedByPolicy, AsyncScheduler):
 
 
 def _refuse_priority(scheduling_policy: str) -> None:
-    if scheduling_policy != "fcfs":
+    if scheduling_policy != SchedulingPolicy.FCFS.value:
         raise InputError(
             f"vLLM's scheduling policy is {scheduling_policy!r}: its queue is a heap by priority, which no other order "
             "can be given",
