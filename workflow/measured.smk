@@ -116,7 +116,7 @@ rule measure_profile:
         device=DEVICE,
         name=DAY.profile.name,
         blocks=DAY.profile.cache_blocks,
-        contexts=f"--most-context {DAY.profile.most_context} --seed {DAY.profile.seed}",
+        contexts=f"--most-context {DAY.profile.most_context} --repeats {DAY.profile.repeats} --seed {DAY.profile.seed}",
     shell:
         '"$VLLM_PYTHON" "$SCRIPTS"/measure_profile.py {params.device} --name {params.name} {params.sizes}'
         " --cache-blocks {params.blocks} {params.contexts} --out {output:q} 2>&1 | tee {log:q}"

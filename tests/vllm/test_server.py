@@ -154,7 +154,7 @@ def test_with_the_plugin(policy, plain, listed, tmp_path, monkeypatch):
     outputs, metrics, log = served(policy, tmp_path, listed)
     check(listed, outputs, metrics)
     raised = policy == "planted"
-    assert (metrics["fairway:fallbacks_total"] > 100) == raised
+    assert (metrics["fairway:fallbacks_total"] > 5) == raised
     assert log.count("ordering failed") == raised
     assert ("ZeroDivisionError: planted" in log) == raised
     both = [pair for pair in zip(plain[0], outputs, strict=True) if None not in pair]

@@ -27,6 +27,7 @@ class ProfileSettings:
     name: str
     cache_blocks: int
     most_context: int
+    repeats: int
     seed: int
 
 

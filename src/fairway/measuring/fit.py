@@ -57,8 +57,8 @@ def split(samples: Sequence[Sample], grid: Grid) -> Parts:
     """Find both tables by least squares over the samples, each weighed by its own time.
 
     ``step = linear(all new tokens) + sum of attention(new, prefix)``. A part of attention that is proportional to the
-    new tokens could as well be linear's: the smallest attention without a prefix is taken. Times never fall with tokens
-    and are never negative: where noise says otherwise, a value is lifted to its neighbour's.
+    new tokens could as well be linear's: the smallest attention that rises with them is taken. Times never fall with
+    tokens and are never negative: where noise says otherwise, a value is lifted to its neighbour's.
 
     Raises:
         InputError: a point of the grid was not measured.
@@ -84,7 +84,18 @@ def split(samples: Sequence[Sample], grid: Grid) -> Parts:
         values.append(0.0)
     found = np.linalg.lstsq(np.array(rows), np.array(values), rcond=None)[0]
     linear, attention = found[: len(news)], found[len(news) :].reshape(len(news), len(prefixes))
+    linear, attention = _smallest_attention(np.array(news, dtype=float), linear, attention)
     return Parts(_rising(linear, 0), _rising(_rising(np.maximum(attention, 0.0), 0), 1))
+
+
+def _smallest_attention(
+    tokens: Float64Array, linear: Float64Array, attention: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Move what is proportional to the tokens between the parts until attention without a prefix just rises."""
+    spacing = np.diff(tokens)
+    moved = max(0.0, -float(np.min(np.diff(attention[:, 0]) / spacing, initial=0.0)))
+    moved = min(moved, max(0.0, float(np.min(np.diff(linear) / spacing, initial=np.inf))))
+    return linear - moved * tokens, attention + moved * tokens[:, None]
 
 
 def _rising(values: Float64Array, axis: int) -> Float64Array:

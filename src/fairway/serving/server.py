@@ -166,10 +166,19 @@ def _wait_until_it_serves(server: RunningServer, process: subprocess.Popen[bytes
         except (urllib.error.URLError, OSError):
             time.sleep(0.5)
     lines = server.log.read_text(encoding="utf-8", errors="replace").splitlines()
-    cause = next((line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "it said nothing")
     raise InputError(
-        f"the server did not come up: {cause.strip()}", remedy="read the log and mend what it says", file=server.log
+        f"the server did not come up: {_cause(lines)}", remedy="read the log and mend what it says", file=server.log
     )
+
+
+def _cause(lines: Sequence[str]) -> str:
+    """Return the line that says why: ours if there is one, else the last error, else the last line."""
+    ours = next((line for line in lines if "InputError: " in line), None)
+    if ours is not None:
+        return ours.partition("InputError: ")[2].strip()
+    return next(
+        (line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "it said nothing"
+    ).strip()
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
