@@ -20,10 +20,11 @@ def plugin_engine(monkeypatch, settings: dict[str, Any]):
     """Return a class like `VllmEngine` whose ordering is the plugin's, from ``settings``, by the engine's clock."""
 
     class PluginEngine(VllmEngine):
-        def __init__(self, policy, limits, observe_hook=None, prefill_time=None, *, hooked=True):
+        def __init__(self, policy, limits, observe_hook=None, prefill_time=None, *, hooked=True, **_):
             def build(_, limits):
                 return build_scheduler(LoggedPlugin, limits, {"fairway": {"policy": policy.name} | settings})
 
+            monkeypatch.setattr(Ordering, "_knows_hits", True)  # a policy that asks for no hits has none
             with monkeypatch.context() as patch:
                 patch.setattr(vllm_engine, "build_scheduler", build)
                 super().__init__(make_policy("fcfs"), limits, hooked=False)
@@ -31,7 +32,6 @@ def plugin_engine(monkeypatch, settings: dict[str, Any]):
 
             def observed(one: Ordering, queue, view):
                 if observe_hook is not None:
-                    one._waiting.refresh_hits()  # a policy that asks for no hits has none
                     observe_hook(self._steps - 1, view, one.policy)
                 return walk(one, queue, view)
 

@@ -12,7 +12,8 @@ import numpy as np
 from fairway.errors import InputError
 from fairway.files import sha256, write_json
 from fairway.profile import Profile
-from fairway.recording import HookRecorder, Labels, concatenated, hook_columns, request_columns, run_columns
+from fairway.hooks import Hooks
+from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
 from fairway.replay import Replay
 from fairway.rows import MEASUREMENT, order_statistic, write_rows
 from fairway.serving import Serving, running_server
@@ -56,7 +57,7 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path) -> list[str]:
         tables.append(
             (
                 request_columns(trace, result, labels),
-                hook_columns(HookRecorder(), labels),
+                hook_columns(Hooks.of([]), labels),
                 run_columns(trace, result, labels, serving.limits.cache_blocks),
             )
         )
@@ -94,6 +95,7 @@ def as_replay(trace: Trace, measured: Measured) -> Replay:
         evicted_blocks=0,
         computed_tokens=int((trace.prompt_tokens - measured.hit_tokens)[served].sum()),
         extrapolated_tokens=0,
+        hooks=None,
     )
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from time import perf_counter_ns, time_ns
 from typing import Any
 
-from vllm.logger import init_logger
 from vllm.v1.core.sched.interface import PauseState
 
 from fairway.policies import Capability, Column, Policy, QueueView, checked_order, tell_of_hook
+from fairway.vllm.cache_log import cache_log
+from fairway.vllm.hits import WaitingHits, has_plain_blocks, logger
 from fairway.vllm.plugin.counts import Counts
-from fairway.vllm.plugin.hits import has_plain_blocks, hits_of
-from fairway.vllm.plugin.queue import PolicyQueue
+from fairway.vllm.plugin.queue import WatchedQueue
 from fairway.vllm.plugin.settings import ORDERING_FAILED, PluginSettings, prefill_time
 from fairway.vllm.plugin.waiting import Waiting
-
-logger = init_logger("vllm.fairway")  # below vLLM's own, so that it is shown as vLLM's is
 
 
 class Ordering:
@@ -31,7 +29,7 @@ class Ordering:
         self.policy: Policy = settings.make_policy()
         self.counts = Counts()
         self._scheduler = scheduler
-        self._shadow = settings.shadow
+        self._settings = settings
         profile = settings.load_profile()
         self._prefill_time = prefill_time(profile, scheduler.max_num_scheduled_tokens)
         self._waiting = self._empty_mirror()
@@ -41,45 +39,46 @@ class Ordering:
         self._now_ns = 0
         self._has_failed = False
         logger.info(
-            "waiting requests are ordered by policy %r%s; prefill times: %s, %s, %s; hits: %s",
+            "waiting requests are ordered by policy %r%s; prefill times: %s, %s, %s",
             self.policy.name,
-            " in shadow mode, which changes nothing" if self._shadow else "",
+            " in shadow mode, which changes nothing" if self._settings.shadow else "",
             profile.device,
             profile.model,
             profile.evidence,
-            type(hits_of(scheduler)).__name__,
         )
 
     def before_step(self) -> None:
         """Let the policy order the queue; in shadow mode, ask it and go on as vLLM does."""
-        queue: PolicyQueue = self._scheduler.waiting
-        if not queue or self._scheduler.pause_state != PauseState.UNPAUSED:
-            return
+        queue: WatchedQueue = self._scheduler.waiting
         begun_ns = perf_counter_ns()
         try:
+            self._follow(queue)
+            if not len(self._waiting) or self._scheduler.pause_state != PauseState.UNPAUSED:
+                return
             order = self._order(queue)
-            if self._shadow:
+            if self._settings.shadow:
                 self._compare(queue, order)
         except Exception as error:
             self._fall_back(error)
             self._start_over(queue)
             order = iter(list(queue))
-        if not self._shadow:
+        if not self._settings.shadow:
             queue.begin_walk(order)
         self.counts.order_ns.append(perf_counter_ns() - begun_ns)
 
-    def after_step(self, executed_tokens: int) -> None:
+    def after_step(self, output: Any) -> None:
         """Tell the policy who was admitted and how much is computed."""
-        queue: PolicyQueue = self._scheduler.waiting
-        admitted = queue.end_walk()
+        queue: WatchedQueue = self._scheduler.waiting
+        queue.end_walk()
         try:
-            known = [request for request in admitted if request in self._waiting]
-            self.counts.overtaken_tokens += self._waiting.overtaken_tokens(known)
+            admitted = [request for request in queue.taken() if request in self._waiting]
+            self._confirm_hits(admitted, output.num_scheduled_tokens)
+            self.counts.overtaken_tokens += self._waiting.overtaken_tokens(admitted)
             if Capability.ON_ADMIT in self.policy.capabilities:
-                for request in known:
+                for request in admitted:
                     self.policy.on_admit(self._waiting.number(request))
             if Capability.ON_STEP in self.policy.capabilities:
-                self.policy.on_step(executed_tokens)
+                self.policy.on_step(output.total_num_scheduled_tokens)
         except Exception as error:
             self._fall_back(error)
 
@@ -90,23 +89,24 @@ class Ordering:
 
     # one hook
 
-    def _order(self, queue: PolicyQueue) -> Iterator[Any]:
+    def _follow(self, queue: WatchedQueue) -> None:
+        """Bring the mirror up to date with the queue and the cache, whether anybody is ordered or not."""
         self._now_ns = max(self._now_ns, time_ns())  # a clock that is set back makes nobody younger
         self._take_changes(queue)
-        if not len(self._waiting):
-            return iter(())
-        knows_hits = Column.HIT_TOKENS in self.policy.columns
-        if knows_hits:
+        if self._knows_hits:
             self._waiting.refresh_hits()
+            cache_log(self._scheduler.kv_cache_manager.block_pool).begin_step()
+
+    def _order(self, queue: WatchedQueue) -> Iterator[Any]:
         view = self._waiting.view(self._now_ns)
-        if knows_hits:
+        if self._knows_hits:
             self.counts.most_uncached_tokens = int(view.uncached_tokens.max())
             self.counts.least_uncached_tokens = int(view.uncached_tokens.min())
         if Capability.ON_HOOK in self.policy.capabilities:
             tell_of_hook(self.policy, view)
         return self._walk(queue, view)
 
-    def _walk(self, queue: PolicyQueue, view: QueueView) -> Iterator[Any]:
+    def _walk(self, queue: WatchedQueue, view: QueueView) -> Iterator[Any]:
         """Yield the policy's order; go on by arrival where it raises, or names nobody though nothing runs."""
         given = set()
         try:
@@ -120,7 +120,15 @@ class Ordering:
             self._fall_back(error)
             yield from [request for request in queue if request not in given]
 
-    def _compare(self, queue: PolicyQueue, order: Iterator[Any]) -> None:
+    def _confirm_hits(self, admitted: list[Any], scheduled_tokens: Mapping[str, int]) -> None:
+        """Hold hits against those that vLLM found; a KV connector adds its own to these."""
+        if self._scheduler.connector is not None:
+            return
+        for request in admitted:
+            if request.request_id in scheduled_tokens:
+                self._waiting.confirm(request, request.num_computed_tokens - scheduled_tokens[request.request_id])
+
+    def _compare(self, queue: WatchedQueue, order: Iterator[Any]) -> None:
         """Count a step in which the policy would have begun with somebody else."""
         first = next(order, None)
         self.counts.disagreements += first is not next((one for one in queue if one in self._waiting), None)
@@ -129,20 +137,23 @@ class Ordering:
 
     def _empty_mirror(self) -> Waiting:
         return Waiting(
-            hits_of(self._scheduler),
-            self._scheduler.hash_block_size,
+            WaitingHits(self._scheduler, self._settings.check_hits_every) if self._knows_hits else None,
             self._prefill_time,
             with_remaining=Column.REMAINING_NS in self.policy.columns,
         )
 
-    def _start_over(self, queue: PolicyQueue) -> None:
+    @property
+    def _knows_hits(self) -> bool:
+        return Column.HIT_TOKENS in self.policy.columns
+
+    def _start_over(self, queue: WatchedQueue) -> None:
         """Forget the mirror: what raised may have left it half changed."""
         self._waiting = self._empty_mirror()
         self._blocked, self._refused = {}, {}
         queue.forget_changes()
         queue.entered = dict.fromkeys(queue)
 
-    def _take_changes(self, queue: PolicyQueue) -> None:
+    def _take_changes(self, queue: WatchedQueue) -> None:
         back = {request for request in queue.entered if self._waiting.is_current(request)}  # skipped, and put back
         self._waiting.remove([request for request in queue.left if request not in back] + self._waiting.grown())
         for request in queue.left:
@@ -158,14 +169,14 @@ class Ordering:
         """Ask vLLM, which then takes a request whose grammar is compiled as an ordinary one."""
         if not self._scheduler._is_blocked_waiting_status(request.status):
             return True
-        return not self._shadow and bool(self._scheduler._handle_blocked_waiting_request(request))
+        return not self._settings.shadow and bool(self._scheduler._handle_blocked_waiting_request(request))
 
     def _add(self, request: Any) -> None:
-        if not self._shadow and request.num_tokens > self._largest_tokens:
+        if not self._settings.shadow and request.num_tokens > self._largest_tokens:
             self._refuse(request)
             return
         is_new = not self._waiting.has_seen(request)
-        number = self._waiting.add(request, self._now_ns)
+        number = self._waiting.add(request, self._now_ns, self._scheduler.hash_block_size)
         if is_new and Capability.ON_ARRIVAL in self.policy.capabilities:
             self.policy.on_arrival(number)
 

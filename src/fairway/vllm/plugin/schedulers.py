@@ -12,7 +12,7 @@ from vllm.v1.metrics.stats import SchedulerStats
 
 from fairway.errors import InputError
 from fairway.vllm.plugin.ordering import Ordering
-from fairway.vllm.plugin.queue import PolicyQueue
+from fairway.vllm.plugin.queue import WatchedQueue
 from fairway.vllm.plugin.settings import PluginSettings
 
 
@@ -22,14 +22,14 @@ class OrderedByPolicy:
     def __init__(self, *, vllm_config: Any, **arguments: Any) -> None:
         _refuse_priority(vllm_config.scheduler_config.policy)
         super().__init__(vllm_config=vllm_config, **arguments)  # type: ignore[call-arg]
-        self.waiting = PolicyQueue()  # vLLM's own is empty still
+        self.waiting = WatchedQueue()  # vLLM's own is empty still
         self.ordering = Ordering(self, PluginSettings.of(vllm_config.additional_config))
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
         """Order, and schedule as vLLM does."""
         self.ordering.before_step()
         output = super().schedule(*args, **kwargs)  # type: ignore[misc]
-        self.ordering.after_step(output.total_num_scheduled_tokens)
+        self.ordering.after_step(output)
         return output
 
     def make_stats(self, *args: Any, **kwargs: Any) -> SchedulerStats | None:

@@ -20,6 +20,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "parameters": (Mapping, "the policy's parameters by name"),
     "profile": (str, "a file or the name of a shipped profile"),
     "shadow": (bool, "true or false"),
+    "check_hits_every": (int, "a number of steps, 0 for never"),
     "force_version": (bool, "true or false"),
 }
 
@@ -29,7 +30,8 @@ class PluginSettings:
     """One server's settings.
 
     ``profile`` is a file (``.toml`` or ``.json``) or the name of a shipped one: it gives ``T(n, h)``. ``shadow``
-    computes the order and changes nothing. ``force_version`` lets an untested version of vLLM through in which no name
+    computes the order and changes nothing. ``check_hits_every`` so many steps all hits are held against vLLM's own
+    look-up, for debugging. ``force_version`` lets an untested version of vLLM through in which no name
     that is used is missing.
     """
 
@@ -37,6 +39,7 @@ class PluginSettings:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     profile: str = "a6000-llama-3.1-8b-modelled"
     shadow: bool = False
+    check_hits_every: int = 0
     force_version: bool = False
 
     def __post_init__(self) -> None:

@@ -8,21 +8,21 @@ from weakref import WeakKeyDictionary
 
 from fairway.engine import PrefillTime, Request, WaitingQueue
 from fairway.policies import QueueView
-from fairway.vllm.plugin.hits import Hits
+from fairway.vllm.hits import WaitingHits
 
 NS_PER_S = 1_000_000_000
+_HEAD_TOKENS = 32  # what `QueueView.head_id` stands for
 
 
 class Waiting:
-    """A mirror of the requests that wait and could run, kept by whom the queue says came and left.
+    """A mirror of the requests that wait and could run.
 
     A request has one number for as long as vLLM knows it, so a preempted one comes back as itself, with its first
-    arrival.
+    arrival. ``hits`` is None for a policy that reads none.
     """
 
-    def __init__(self, hits: Hits, block_tokens: int, prefill_time: PrefillTime, *, with_remaining: bool) -> None:
+    def __init__(self, hits: WaitingHits | None, prefill_time: PrefillTime, *, with_remaining: bool) -> None:
         self._hits = hits
-        self._block_tokens = block_tokens
         self._prefill_time = prefill_time
         self._queue = WaitingQueue(prefill_time if with_remaining else None)
         self._mirrored: dict[Any, Request] = {}
@@ -45,13 +45,12 @@ class Waiting:
         mirrored = self._mirrored.get(request)
         return mirrored is not None and mirrored.n_tokens == request.num_tokens
 
-    def add(self, request: Any, now_ns: int) -> int:
-        """Take a vLLM request in; return its number."""
+    def add(self, request: Any, now_ns: int, block_tokens: int) -> int:
+        """Take a vLLM request in, whose hashes are of blocks of so many tokens; return its number."""
         number = self._numbers.get(request)
         if number is None:
             number = self._numbers[request] = self._numbered
             self._numbered += 1
-        head = self._hits.head(request)
         mirrored = Request(
             request_id=number,
             arrival_ns=min(round(request.arrival_time * NS_PER_S), now_ns),
@@ -59,31 +58,39 @@ class Waiting:
             output_tokens=0,
             chain=[],
             prefill_ns=self._prefill_time(request.num_tokens, 0),
-            head_id=-number - 1 if head is None else int.from_bytes(head[:7], "big"),
+            head_id=_head_id(request, block_tokens, number),
         )
         self._mirrored[request] = mirrored
         self._vllm_of[number] = request
-        self._queue.add(mirrored)
+        slot = self._queue.add(mirrored)
+        if self._hits is not None:
+            self._hits.add(slot, request)
         return number
 
     def remove(self, requests: Iterable[Any]) -> None:
         """Let go of vLLM requests; those that are not here are passed over."""
         gone = [mirrored for request in requests if (mirrored := self._mirrored.pop(request, None)) is not None]
-        self._queue.remove([self._queue.position(mirrored) for mirrored in gone])
+        slots = self._queue.remove([self._queue.position(mirrored) for mirrored in gone])
         for mirrored in gone:
             del self._vllm_of[mirrored.request_id]
+        if self._hits is not None:
+            for slot in slots:
+                self._hits.remove(slot)
 
     def grown(self) -> list[Any]:
         """Return those that got more tokens while they waited: output that was under way when they were preempted."""
         return [request for request in self._mirrored if request.num_preemptions and not self.is_current(request)]
 
     def refresh_hits(self) -> None:
-        """Bring all hits up to date. Cost: one look at each, and how far each moved."""
-        for position, mirrored in enumerate(self._queue.requests):
-            blocks = self._hits.blocks(self._vllm_of[mirrored.request_id], mirrored.frontier_blocks)
-            if blocks != mirrored.frontier_blocks:
-                mirrored.frontier_blocks = blocks
-                self._queue.set_hit(position, blocks * self._block_tokens)
+        """Bring all hits up to date."""
+        if self._hits is not None:
+            self._hits.update()
+            self._queue.set_hits(self._hits.hit_tokens(self._queue.slots))
+
+    def confirm(self, request: Any, hit_tokens: int) -> None:
+        """Hear which hit vLLM gave a request that it admitted in this step."""
+        if self._hits is not None:
+            self._hits.confirm(int(self._queue.slots[self._queue.position(self._mirrored[request])]), hit_tokens)
 
     def view(self, now_ns: int) -> QueueView:
         """Return the columns as they stand."""
@@ -99,13 +106,19 @@ class Waiting:
 
     def overtaken_tokens(self, admitted: Iterable[Any]) -> int:
         """Return the uncached tokens of those ``admitted``, all still here, that are younger than one left behind."""
-        leaving = [self._mirrored[request] for request in admitted]
-        numbers = {one.request_id for one in leaving}
-        oldest = next((one for one in self._queue.requests if one.request_id not in numbers), None)
-        if oldest is None:
+        positions = sorted(self._queue.position(self._mirrored[request]) for request in admitted)
+        in_order = sum(place == position for place, position in enumerate(positions))  # nobody older is left behind
+        if len(positions) == len(self._queue):
             return 0
-        return sum(
-            max(1, one.n_tokens - one.frontier_blocks * self._block_tokens)
-            for one in leaving
-            if one.order_key > oldest.order_key
-        )
+        uncached = self._queue.view(0).uncached_tokens
+        return sum(max(1, int(uncached[position])) for position in positions[in_order:])
+
+
+def _head_id(request: Any, block_tokens: int, number: int) -> int:
+    """Return what is equal for prompts with equal first 32 tokens, by vLLM's hash of the block that they end in.
+
+    A prompt without such a hash has an id of its own.
+    """
+    block = -(-_HEAD_TOKENS // block_tokens) - 1
+    hashes = request.block_hashes
+    return int.from_bytes(hashes[block][:7], "big") if len(hashes) > block else -number - 1
