@@ -11,8 +11,8 @@ import numpy as np
 
 from fairway.errors import InputError
 from fairway.files import sha256, write_json
-from fairway.profile import Profile
 from fairway.hooks import Hooks
+from fairway.profile import Profile
 from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
 from fairway.replay import Replay
 from fairway.rows import MEASUREMENT, order_statistic, write_rows
