@@ -32,16 +32,6 @@ try:
 except InputError as error:
     print(f"error: {error}", file=sys.stderr)
     sys.exit(EXIT_BAD_INPUT)
-if missing_vllm(BASE):
-    print(f"error: {missing_vllm(BASE)}", file=sys.stderr)
-    sys.exit(EXIT_BAD_INPUT)
-
-
-wildcard_constraints:
-    seed=r"\d+",
-    repeat=r"\d+",
-    workload=r"[^/]+",
-    policy=r"[^/]+",
 
 
 ROOT = f"results/measured/{DAY.profile.name}"
@@ -58,6 +48,14 @@ DEVICE = f"--device {DAY.device} --model {DAY.model}"
 ENVIRONMENT = f"../envs/vllm-{'gpu' if DAY.device == 'cuda' else 'cpu'}.yaml"
 REPEATS = list(range(1, DAY.repeats + 1))
 STAGE_NAMES = [stage.name for stage in DAY.stages]
+
+
+wildcard_constraints:
+    seed=r"\d+",
+    repeat=r"\d+",
+    workload=r"[^/]+",
+    policy=r"[^/]+",
+    stage="|".join(STAGE_NAMES),
 
 
 def workload_file(wildcards):
@@ -92,12 +90,26 @@ def folders(seals):
 
 
 onstart:
+    if missing_vllm(BASE):
+        print(f"error: {missing_vllm(BASE)}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
     claim_folder()
     print(budget(DAY, BASE), file=sys.stderr)
 
 
+# Claims are asked of the paper's workloads, which a CPU's are not.
+CLAIMS = [f"{ROOT}/tables/claims.json"] if DAY.device == "cuda" else []
+
+
+def claim_group(stage):
+    """Give a stage's results as answer_claims.py wants them."""
+    names = [Path(file).stem for file in stage.workloads]
+    return f"{','.join(names)}:{','.join(stage.policies)}:{DAY.seeds.count}"
+
+
 rule all:
     input:
+        CLAIMS,
         expand(f"{ROOT}/tables/{{stage}}.md", stage=STAGE_NAMES),
         f"{ROOT}/figures/profile.pdf",
 
@@ -249,3 +261,40 @@ rule compare:
     shell:
         'python "$SCRIPTS"/compare_measured.py --simulated {params.simulated:q} --measured {params.measured:q}'
         " --out-dir {params.folder:q} --name {wildcards.stage} 2>&1 | tee {log:q}"
+
+
+rule check_exact:
+    output:
+        "results/exact.json",
+    log:
+        f"{ROOT}/logs/check_exact.log",
+    conda:
+        "../envs/replay.yaml"
+    shell:
+        'python "$SCRIPTS"/check_exact.py --out {output:q} 2>&1 | tee {log:q}'
+
+
+rule answer_claims:
+    input:
+        rows=[file for stage in DAY.stages for file in stage_seals(stage, MEASURED)],
+        exact=rules.check_exact.output,
+        claims=os.path.relpath(BASE / "paper/claims.yaml"),
+    output:
+        csv=f"{ROOT}/tables/claims.csv",
+        md=f"{ROOT}/tables/claims.md",
+        json=f"{ROOT}/tables/claims.json",
+    log:
+        f"{ROOT}/logs/answer_claims.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        rows_root=subpath(input[0], ancestor=3),
+        workloads=[Path(file).stem for file in DAY.stages[0].workloads],
+        policies=DAY.stages[0].policies,
+        also=[claim_group(stage) for stage in DAY.stages[1:]],
+        seeds=DAY.seeds.count,
+        folder=subpath(output.csv, parent=True),
+    shell:
+        'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q} --workloads {params.workloads:q}'
+        " --policies {params.policies:q} --seeds-expected {params.seeds} --also {params.also:q} --exact {input.exact:q}"
+        " --claims {input.claims:q} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
