@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fairway.command import not_negative, positive, run
 from fairway.engine import Limits
-from fairway.files import write_json
+from fairway.files import write_sealed
 from fairway.measuring.plan import CPU_GRID, GPU_GRID
 from fairway.measuring.profile_stage import Origin, device_of, take_profile, versions
 from fairway.progress import Progress
@@ -58,7 +58,7 @@ def main() -> int:
         date=datetime.now(UTC).date().isoformat(),
     )
     document = take_profile(engine, grid, limits, origin, arguments.seed, Progress("profile").update)
-    write_json(arguments.out, document)
+    write_sealed(arguments.out, document)
     shares = [abs(row["residual_share"]) for row in document["measurement"]["held_out"]]
     print(
         f"{arguments.out}: drift {document['measurement']['drift']['ratio']:.3f}, steps not fitted within "

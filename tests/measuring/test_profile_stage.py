@@ -9,7 +9,7 @@ import pytest
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.measuring.fit import Sample, split
-from fairway.measuring.plan import REFERENCE, Grid, checks, order, points
+from fairway.measuring.plan import REFERENCE, Grid, checks, fitting, order, points
 from fairway.measuring.profile_stage import Origin, take_profile
 from fairway.profile import load_profile
 
@@ -77,19 +77,22 @@ def test_a_drifting_device_is_told_from_a_steady_one():
 
 
 def test_steps_come_in_random_order_with_a_reference_in_between():
-    steps = order(points(GRID, 256, 10**6), repeats=3, seed=1)
+    steps = order(points(GRID, 10**6), repeats=3, seed=1)
     assert steps[0] is steps[-1] is REFERENCE
     measured = [one for one in steps if one is not REFERENCE]
     assert measured != sorted(measured)
     assert {measured.count(one) for one in measured} == {3}
-    assert order(points(GRID, 256, 10**6), 3, seed=1) == steps
-    assert order(points(GRID, 256, 10**6), 3, seed=2) != steps
+    assert order(points(GRID, 10**6), 3, seed=1) == steps
+    assert order(points(GRID, 10**6), 3, seed=2) != steps
 
 
 def test_only_steps_that_fit_are_measured():
-    for chunks in [*points(GRID, 128, 3_000), *checks(GRID, 128, 3_000)]:
+    grid = fitting(GRID, budget_tokens=128, cache_tokens=1_000)
+    assert grid.new_tokens == (16, 32, 64, 128)
+    assert grid.prefix_tokens == (0, 512)
+    for chunks in [*points(grid, 1_000), *checks(grid, 1_000)]:
         assert sum(new for new, _ in chunks) <= 128
-        assert sum(new + prefix for new, prefix in chunks) <= 3_000
+        assert sum(new + prefix for new, prefix in chunks) <= 1_000
 
 
 def test_a_point_that_was_not_measured_is_refused():
@@ -101,7 +104,7 @@ def test_times_never_fall_with_tokens():
     noise = np.random.default_rng(1)
     samples = [
         Sample(chunks, tuple(round(1e6 * true_ms(chunks) * noise.uniform(0.7, 1.3)) for _ in range(3)))
-        for chunks in points(GRID, 256, 10**6)
+        for chunks in points(GRID, 10**6)
     ]
     parts = split(samples, GRID)
     assert (np.diff(parts.linear_ms) >= 0).all()

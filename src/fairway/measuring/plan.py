@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Chunks = tuple[tuple[int, int], ...]  # (new tokens, prefix tokens) of each request of one step
 
@@ -38,14 +38,20 @@ _REFERENCE_EVERY = 25  # steps
 _PARTS = (2, 4, 16)
 
 
-def points(grid: Grid, budget_tokens: int, cache_tokens: int) -> list[Chunks]:
+def fitting(grid: Grid, budget_tokens: int, cache_tokens: int) -> Grid:
+    """Return what of a grid an engine can run: chunks within the budget, contexts that the cache holds with them."""
+    new = tuple(tokens for tokens in grid.new_tokens if tokens <= budget_tokens)
+    prefixes = tuple(tokens for tokens in grid.prefix_tokens if tokens + max(new, default=0) <= cache_tokens)
+    return replace(grid, new_tokens=new, prefix_tokens=prefixes)
+
+
+def points(grid: Grid, cache_tokens: int) -> list[Chunks]:
     """Return the steps to measure: every chunk of the grid alone, and the same tokens in 2, 4 and 16 requests.
 
-    Only steps within the budget and contexts that the cache holds; the mixed ones tell what a step costs from what a
-    request in it costs.
+    The latter, as far as the cache holds them, tell what a step costs from what a request in it costs.
     """
     found: list[Chunks] = []
-    for new in (tokens for tokens in grid.new_tokens if tokens <= budget_tokens):
+    for new in grid.new_tokens:
         for prefix in grid.prefix_tokens:
             alone = ((new, prefix),)
             mixed = [((new // parts, prefix),) * parts for parts in _PARTS if new // parts >= grid.new_tokens[0]]
@@ -53,14 +59,14 @@ def points(grid: Grid, budget_tokens: int, cache_tokens: int) -> list[Chunks]:
     return found
 
 
-def checks(grid: Grid, budget_tokens: int, cache_tokens: int) -> list[Chunks]:
+def checks(grid: Grid, cache_tokens: int) -> list[Chunks]:
     """Return steps of unlike chunks, which no table is fitted to: they say whether both parts add up."""
-    new, prefixes = [tokens for tokens in grid.new_tokens if tokens <= budget_tokens], grid.prefix_tokens
-    short, half = new[0], new[-1] // 2
+    new, prefixes = grid.new_tokens, grid.prefix_tokens
+    short, half, second = new[0], new[-1] // 2, prefixes[min(1, len(prefixes) - 1)]
     candidates: list[Chunks] = [
         ((half, 0), (short, prefixes[-1])),
-        ((half, prefixes[len(prefixes) // 2]), (half // 2, 0), (half // 2, prefixes[1])),
-        ((half // 4, prefixes[-1]), (half // 4, 0), (half // 2, prefixes[1])),
+        ((half, prefixes[len(prefixes) // 2]), (half // 2, 0), (half // 2, second)),
+        ((half // 4, prefixes[-1]), (half // 4, 0), (half // 2, second)),
     ]
     return [chunks for chunks in candidates if _held(chunks) <= cache_tokens]
 

@@ -16,8 +16,8 @@ import numpy as np
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.measuring.fit import NS_PER_MS, Parts, Sample, attention_fit, linear_fit, residuals, split
-from fairway.measuring.plan import REFERENCE, Chunks, Grid, checks, order, points
-from fairway.profile.reader import FORMAT, profile_from
+from fairway.measuring.plan import REFERENCE, Chunks, Grid, checks, fitting, order, points
+from fairway.profile.reader import FORMAT, MEASUREMENT, profile_from
 
 Report = Callable[[float], None]
 
@@ -49,8 +49,9 @@ def take_profile(
     Steps come in random order, each as often as the grid says, after a warm-up. Steps of unlike chunks are measured
     too and not fitted: their residuals are those of the model.
     """
-    fitted = points(grid, limits.budget_tokens, limits.usable_tokens)
-    held_out = checks(grid, limits.budget_tokens, limits.usable_tokens)
+    grid = fitting(grid, limits.budget_tokens, limits.usable_tokens)
+    fitted = points(grid, limits.usable_tokens)
+    held_out = checks(grid, limits.usable_tokens)
     steps = order([*fitted, *held_out], grid.repeats, seed)
     for _ in range(grid.warm_up_steps):
         engine.step_ns(REFERENCE)
@@ -64,7 +65,7 @@ def take_profile(
     parts = split([samples[chunks] for chunks in fitted], grid)
     document = _document(grid, parts, origin)
     profile = profile_from(document, origin.name)
-    document["measurement"] = {
+    document[MEASUREMENT] = {
         "versions": dict(origin.versions),
         "settings": dict(origin.settings),
         "date": origin.date,
