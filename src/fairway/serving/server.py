@@ -49,13 +49,18 @@ class Serving:
     plugin: Mapping[str, Any] = field(default_factory=dict)
     more: tuple[str, ...] = ()
 
+    @property
+    def context_tokens(self) -> int:
+        """The longest request, in all; vLLM starts only if one fits into the cache."""
+        return min(self.max_model_len, self.limits.usable_tokens)
+
     def arguments(self, port: int) -> list[str]:
         """Return the arguments of vLLM's OpenAI-compatible server."""
         limits = self.limits
         return [
             *("--model", str(model_folder(self.model)), "--served-model-name", MODEL_NAME),
             *("--load-format", self.load_format, "--dtype", self.dtype, "--skip-tokenizer-init"),
-            *("--max-model-len", str(self.max_model_len), "--block-size", str(limits.block_tokens)),
+            *("--max-model-len", str(self.context_tokens), "--block-size", str(limits.block_tokens)),
             *("--num-gpu-blocks-override", str(limits.cache_blocks)),
             *("--max-num-batched-tokens", str(limits.budget_tokens), "--max-num-seqs", str(limits.max_num_seqs)),
             *("--host", _HOST, "--port", str(port)),
