@@ -101,7 +101,7 @@ def _refusals(trace: Trace, server: RunningServer) -> dict[int, str]:
             refuse_unservable(Request(number, 0, prompt_tokens, output_tokens, []), server.serving.limits)
         except UnservableError as error:
             found[number] = str(error)
-        if prompt_tokens + output_tokens > server.serving.context_tokens:
+        if number not in found and prompt_tokens + output_tokens > server.serving.context_tokens:
             found[number] = (
                 f"request {number} can never fit: {prompt_tokens} prompt tokens and {output_tokens} output tokens, the "
                 f"model's context is {server.serving.context_tokens}"
