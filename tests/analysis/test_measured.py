@@ -2,12 +2,13 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from fairway.analysis.measured import about, compare, figures, write_comparison
 from fairway.errors import InputError
 from fairway.files import write_json
-from fairway.rows import MEASUREMENT, write_rows
+from fairway.rows import HOOKS, MEASUREMENT, RUNS, write_rows
 
 S = 1_000_000_000
 
@@ -30,16 +31,11 @@ def rows(folder, ttft_s, hit_tokens=100, sha="trace", gaps=None):
         "preemptions": [0] * count,
         "outcome": ["served"] * count,
     }
-    hooks = {name: [] for name in ("workload", "policy", "seed", "step", "now_ns", "waiting")}
-    hooks |= {f"uncached_{name}": [] for name in ("min", "p5", "p50", "p95", "max")}
-    hooks |= {"arrival_correlation": [], "lpm_correlation": []}
-    numbers = ("cache_blocks", "requests", "refused", "steps", "busy_ns", "end_ns", "evicted_blocks", "computed_tokens")
-    runs = {
-        **{name: ["x"] for name in ("backend", "evidence", "profile", "profile_evidence", "corpus", "reuse")},
-        **{name: [0] for name in (*numbers, "extrapolated_tokens", "preemptions", "seed_replacements")},
-        **{"workload": ["w"], "policy": ["p"], "seed": [1], "trace_sha256": [sha], "window": [None]},
-        **{"prompt_tokens": [1_000 * count], "hit_tokens": [hit_tokens * count]},
-    }
+    hooks = {name: [] for name in HOOKS.schema.names}
+    texts = {field.name: "x" if pa.types.is_dictionary(field.type) else 0 for field in RUNS.schema}
+    runs = {name: [value] for name, value in texts.items()}
+    runs |= {"workload": ["w"], "policy": ["p"], "seed": [1], "trace_sha256": [sha]}
+    runs |= {"prompt_tokens": [1_000 * count], "hit_tokens": [hit_tokens * count]}
     write_rows(folder, requests, hooks, runs)
     fact = {"token_gap_ms": gaps or {}, "tokens_per_s": 50.0}
     versions = {"device": "a device", "model": "m", "versions": {"vllm": "0.32.0"}, "arguments": []}
