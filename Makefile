@@ -9,6 +9,10 @@ RUN_STAMP := .venv/.installed-run
 DEV_STAMP := .venv/.installed-dev
 VLLM_PYTHON := .venv-vllm/bin/python
 VLLM_STAMP := .venv-vllm/.installed
+DAY ?= config/gpu-day.yaml
+# Another environment that has vLLM, such as one for GPUs (envs/vllm-gpu.yaml): make measured FAIRWAY_VLLM_PYTHON=...
+MEASURING_PYTHON := $(or $(FAIRWAY_VLLM_PYTHON),$(VLLM_PYTHON))
+MEASURING_STAMP := $(if $(FAIRWAY_VLLM_PYTHON),,$(VLLM_STAMP))
 PEER_PYTHON := .venv-aisimulate/bin/python
 PEER_STAMP := .venv-aisimulate/.installed
 VLLM_INSTALL := $(VLLM_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
@@ -87,6 +91,13 @@ causes: check-cores $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<nam
 		--directory "$(EXPERIMENT)" replays
 	PYTHONPATH=src $(VENV_PYTHON) scripts/measure_causes.py --config "$(CONFIG)" --causes paper/causes.yaml \
 		--claims paper/claims.yaml --rows-root "$(EXPERIMENT)/results/rows/sim" --out-dir docs/causes
+
+preflight: $(MEASURING_STAMP) ## Check this machine for a day of measuring (DAY=config/gpu-day.yaml) and print its hours.
+	PYTHONPATH=src $(MEASURING_PYTHON) scripts/preflight.py --day "$(DAY)"
+
+measured: preflight $(RUN_STAMP) ## Measure on a real engine (DAY=config/gpu-day.yaml; a CPU: DAY=config/measured/cpu-loop.yaml).
+	FAIRWAY_VLLM_PYTHON="$(abspath $(MEASURING_PYTHON))" $(VENV_PYTHON) -m snakemake -s workflow/measured.smk \
+		--cores 2 --config day="$(DAY)"
 
 peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds with.
 

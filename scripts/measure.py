@@ -13,7 +13,7 @@ from fairway.measuring.run_stage import Run, run_workload
 from fairway.policies import make_policy
 from fairway.profile import load_profile
 from fairway.serving import Serving
-from fairway.yamlfile import assignment
+from fairway.yamlfile import assignments
 
 ANY_CACHE_BLOCKS = 2  # a trace's header says how many
 
@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--block-tokens", type=positive, default=16, help="tokens a block (default 16; CPUs take 32)")
     parser.add_argument("--out-dir", required=True, type=Path, help="folder of the rows")
     arguments = parser.parse_args()
-    parameters = dict(assignment(text) for text in arguments.set)
+    parameters = assignments(arguments.set, "--set")
     make_policy(arguments.policy, **parameters)
     profile = load_profile(arguments.profile)
     serving = Serving(

@@ -168,38 +168,27 @@ for corpus, file_name in FILE_NAMES.items():
             " | tee {log:q}"
 
 
-rule calibrate:
+rule build_traces:
     input:
         corpus=workload_corpus,
         profile=PROFILE,
         workload=workload_file,
     output:
-        CALIBRATION,
+        calibrations=expand(CALIBRATION, seed=DAY.seeds.all, allow_missing=True),
+        traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
     log:
-        f"{ROOT}/logs/calibrate/{{workload}}/{{seed}}.log",
+        f"{ROOT}/logs/build_traces/{{workload}}.log",
     conda:
         "../envs/traces.yaml"
     params:
+        seeds=DAY.seeds.all,
         sizes=SIZES,
+        calibrations=subpath(output[0], parent=True),
+        traces=subpath(output[DAY.seeds.count], parent=True),
     shell:
-        'python "$SCRIPTS"/calibrate.py --workload {input.workload:q} --seed {wildcards.seed} --corpus {input.corpus:q}'
-        " --profile {input.profile:q} {params.sizes} --out {output:q} 2>&1 | tee {log:q}"
-
-
-rule build_trace:
-    input:
-        corpus=workload_corpus,
-        calibration=CALIBRATION,
-        workload=workload_file,
-    output:
-        TRACE,
-    log:
-        f"{ROOT}/logs/build_trace/{{workload}}/{{seed}}.log",
-    conda:
-        "../envs/traces.yaml"
-    shell:
-        'python "$SCRIPTS"/build_trace.py --workload {input.workload:q} --corpus {input.corpus:q}'
-        " --calibration {input.calibration:q} --out {output:q} 2>&1 | tee {log:q}"
+        'python "$SCRIPTS"/build_traces.py --workload {input.workload:q} --seeds {params.seeds}'
+        " --corpus {input.corpus:q} --profile {input.profile:q} {params.sizes}"
+        " --calibrations-dir {params.calibrations:q} --traces-dir {params.traces:q} 2>&1 | tee {log:q}"
 
 
 rule simulate:

@@ -142,11 +142,3 @@ def _mapping_lines(node: yaml.MappingNode, path: KeyPath, file: Path, met: set[i
 
 def _fault(problem: str, remedy: str, file: Path, node: yaml.Node) -> InputError:
     return InputError(problem, remedy=remedy, file=file, line=node.start_mark.line + 1)
-
-
-def assignment(text: str) -> tuple[str, Any]:
-    """Read ``KEY=VALUE`` as it is given on a command line; the value is YAML. Raises `InputError`."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise InputError(f"--set {text!r} is no KEY=VALUE", remedy="write it like --set fast_weight=8")
-    return key, yaml.safe_load(value)
