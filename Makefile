@@ -9,6 +9,10 @@ RUN_STAMP := .venv/.installed-run
 DEV_STAMP := .venv/.installed-dev
 VLLM_PYTHON := .venv-vllm/bin/python
 VLLM_STAMP := .venv-vllm/.installed
+DAY ?= config/gpu-day.yaml
+# Another environment that has vLLM, such as one for GPUs (envs/vllm-gpu.yaml): make measured FAIRWAY_VLLM_PYTHON=...
+MEASURING_PYTHON := $(or $(FAIRWAY_VLLM_PYTHON),$(VLLM_PYTHON))
+MEASURING_STAMP := $(if $(FAIRWAY_VLLM_PYTHON),,$(VLLM_STAMP))
 PEER_PYTHON := .venv-aisimulate/bin/python
 PEER_STAMP := .venv-aisimulate/.installed
 VLLM_INSTALL := $(VLLM_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
@@ -37,7 +41,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full peer-env bench lock clean
+.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full preflight measured peer-env bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -54,7 +58,7 @@ check-cores: # `snakemake --cores 0` would wait for ever
 
 test: $(DEV_STAMP) ## Run the tests and the linters, without the slow tests.
 	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup -m "not slow" --ignore tests/vllm
-	$(VLLM_TESTS)
+	$(VLLM_TESTS) -m "not slow"
 
 test-all: $(DEV_STAMP) ## Run all tests and the linters.
 	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup --ignore tests/vllm
@@ -87,6 +91,13 @@ causes: check-cores $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<nam
 		--directory "$(EXPERIMENT)" replays
 	PYTHONPATH=src $(VENV_PYTHON) scripts/measure_causes.py --config "$(CONFIG)" --causes paper/causes.yaml \
 		--claims paper/claims.yaml --rows-root "$(EXPERIMENT)/results/rows/sim" --out-dir docs/causes
+
+preflight: $(MEASURING_STAMP) ## Check this machine for a day of measuring (DAY=config/gpu-day.yaml) and print its hours.
+	PYTHONPATH=src $(MEASURING_PYTHON) scripts/preflight.py --day "$(DAY)"
+
+measured: preflight $(RUN_STAMP) ## Measure on a real engine (DAY=config/gpu-day.yaml; a CPU: DAY=config/measured/cpu-loop.yaml).
+	FAIRWAY_VLLM_PYTHON="$(abspath $(MEASURING_PYTHON))" $(VENV_PYTHON) -m snakemake -s workflow/measured.smk \
+		--cores 2 --config day="$(DAY)"
 
 peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds with.
 

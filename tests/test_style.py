@@ -17,6 +17,7 @@ CHECKS = {
     "types": ["mypy", "--strict", "src"],
     "snakefmt": ["snakefmt", "--check", "Snakefile", "workflow"],
     "snakemake-lint": ["snakemake", "--lint"],
+    "snakemake-lint-measured": ["snakemake", "-s", "workflow/measured.smk", "--lint"],
 }
 
 

@@ -33,7 +33,7 @@ def missing_vllm(base: Path) -> str | None:
     if python.is_file():
         return None
     return (
-        f"backend vllm-virtual needs {os.path.relpath(python)}, which is missing. Remedy: make vllm-env, or name "
+        f"vLLM's environment is needed, and {os.path.relpath(python)} is missing. Remedy: make vllm-env, or name "
         "another Python that has vLLM in FAIRWAY_VLLM_PYTHON, or run with --use-conda"
     )
 

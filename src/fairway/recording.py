@@ -64,7 +64,8 @@ def request_columns(trace: Trace, result: Replay, labels: Labels) -> dict[str, A
     count = len(trace)
 
     def served(values: npt.NDArray[np.int64]) -> list[int | None]:
-        return [None if absent else value for value, absent in zip(values.tolist(), unserved.tolist(), strict=True)]
+        pairs = zip(values.tolist(), unserved.tolist(), strict=True)
+        return [None if absent or value == UNSERVED else value for value, absent in pairs]
 
     return {
         **_result_key(labels, count),

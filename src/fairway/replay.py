@@ -31,7 +31,7 @@ from fairway.traces import Trace, chains, head_ids
 Int64Array = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]  # requests done, requests in all
 
-UNSERVED = -1  # in the time columns of a request that was refused
+UNSERVED = -1  # in the time columns of a request that was refused, and where nobody knows
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ UNSERVABLE = "unservable"
 REUSE_KNOWN = "known"
 REUSE_UNKNOWN = "unknown"  # the trace does not say what its prompts share: hits mean nothing
 SEAL = "seal.json"
+MEASUREMENT = "measurement.json"  # beside measured rows: on what they were measured, and what rows do not say
 REMEDY = "delete its folder and run the workflow again, which replays it"
 
 Columns = Mapping[str, Any]  # one sequence, array or masked array per column, all of one length

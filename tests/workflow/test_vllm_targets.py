@@ -90,5 +90,5 @@ def test_a_missing_environment_is_told_before_anything_runs(
 ) -> None:
     refused = snakemake(tmp_path, *both, FAIRWAY_VLLM_PYTHON=str(tmp_path / "nowhere"))
     assert refused.returncode == 2
-    told = r"^error: backend vllm-virtual needs nowhere, which is missing. Remedy: make vllm-env"
+    told = r"^error: vLLM's environment is needed, and nowhere is missing. Remedy: make vllm-env"
     assert re.search(told, refused.stdout, flags=re.MULTILINE)

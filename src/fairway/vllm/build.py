@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import gc
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -15,17 +15,23 @@ from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCache
 from vllm.v1.structured_output import StructuredOutputManager
 
 from fairway.engine import Limits
+from fairway.vllm.models import model_folder
 
-MODEL_FOLDER = Path(__file__).parent / "model"  # a config.json with Llama-3.1-8B's public numbers, and nothing else
 _KV_HEADS, _HEAD_SIZE = 8, 128  # of that model; they decide nothing here, since no cache is allocated
 
 SchedulerClass = TypeVar("SchedulerClass", bound=Scheduler)
 
 
-def build_scheduler(scheduler_class: type[SchedulerClass], limits: Limits, **more: Any) -> SchedulerClass:
+def build_scheduler(
+    scheduler_class: type[SchedulerClass],
+    limits: Limits,
+    additional_config: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> SchedulerClass:
     """Return a scheduler over ``limits``; ``more`` are further arguments of the class. Costs milliseconds."""
     shared, structured_output_manager = _shared_config()
     config = copy.copy(shared)
+    config.additional_config = dict(additional_config or {})
     config.scheduler_config = _scheduler_config(limits, shared.model_config.max_model_len)
     config.cache_config = copy.copy(shared.cache_config)
     config.cache_config.block_size = limits.block_tokens
@@ -52,7 +58,7 @@ def build_scheduler(scheduler_class: type[SchedulerClass], limits: Limits, **mor
 def _shared_config() -> tuple[VllmConfig, StructuredOutputManager]:
     """Return what all instances share; it takes seconds, so it is built once a process."""
     gc.freeze()  # vLLM's import leaves so many objects that every full collection takes tens of milliseconds
-    model = ModelConfig(model=str(MODEL_FOLDER), skip_tokenizer_init=True, dtype="bfloat16", seed=0)
+    model = ModelConfig(model=str(model_folder("llama-3.1-8b")), skip_tokenizer_init=True, dtype="bfloat16", seed=0)
     config = VllmConfig(
         model_config=model,
         cache_config=CacheConfig(block_size=16, enable_prefix_caching=True),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,24 +90,27 @@ NEEDED = (
 def load_engine() -> EngineFactory:
     """Return the engine that is vLLM's scheduler; raises `InputError` where vLLM is missing or not the tested one."""
     _keep_to_the_working_directory()
-    check_version()
+    check_version(NEEDED)
     from fairway.vllm.engine import VllmEngine  # only now: another version may lack what it imports
 
     return VllmEngine
 
 
-def check_version() -> None:
-    """Raise one `InputError` that says which version is installed and which class or call differs."""
+def check_version(needed: Sequence[Needed] = NEEDED, *, forced: bool = False) -> None:
+    """Raise one `InputError` that says which version is installed and which class or call differs.
+
+    ``forced`` lets an untested version through, as long as none of ``needed`` differs by name.
+    """
     try:
         version = installed_version()
     except ModuleNotFoundError as error:
         raise InputError(f"vLLM is not installed for this Python ({error.name} is missing)", remedy=_REMEDY) from error
     except Exception as error:  # an import of vLLM beside other versions of its dependencies may raise anything
         raise InputError(f"vLLM cannot be imported: {error}", remedy=_REMEDY) from error
-    found = list(differences())
-    if version in TESTED_VERSIONS and not found:
+    found = list(differences(needed))
+    if not found and (forced or version in TESTED_VERSIONS):
         return
-    what = "; ".join(found) or f"none of the {len(NEEDED)} classes and calls that are used differs by name"
+    what = "; ".join(found) or f"none of the {len(needed)} classes and calls that are used differs by name"
     raise InputError(
         f"vLLM {version} is installed, {' or '.join(TESTED_VERSIONS)} is tested: {what}",
         remedy=f"{_REMEDY}. To move on to this one, mend what differs, run `make parity-full` and add the version to "
@@ -120,20 +123,26 @@ def installed_version() -> str:
     return str(importlib.import_module("vllm").__version__)
 
 
-def differences() -> Iterator[str]:
-    """Yield what the installed vLLM lacks of `NEEDED`, each in a few words."""
-    for needed in NEEDED:
+def torch_cuda_version() -> str | None:
+    """Return the CUDA version that this Python's torch is built for; None for a build for CPUs."""
+    version = importlib.import_module("torch").version.cuda
+    return None if version is None else str(version)
+
+
+def differences(needed: Sequence[Needed]) -> Iterator[str]:
+    """Yield what the installed vLLM lacks of ``needed``, each in a few words."""
+    for one in needed:
         try:
-            found = _find(needed)
+            found = _find(one)
         except AttributeError:
-            yield f"{needed.module} has no {needed.name}"
+            yield f"{one.module} has no {one.name}"
             continue
         except Exception as error:  # as above
-            yield f"{needed.module} cannot be imported ({error})"
+            yield f"{one.module} cannot be imported ({error})"
             continue
-        missing = [name for name in needed.parameters if name not in _parameters(found)]
+        missing = [name for name in one.parameters if name not in _parameters(found)]
         if missing:
-            yield f"{needed.module}.{needed.name} has no parameter {', '.join(missing)}"
+            yield f"{one.module}.{one.name} has no parameter {', '.join(missing)}"
 
 
 def _find(needed: Needed) -> Any:

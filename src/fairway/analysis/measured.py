@@ -1,0 +1,162 @@
+"""Simulated beside measured: the same trace, the same policy, and how far repeats of the measurement lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairway.analysis import markdown
+from fairway.analysis.tables import read_table, write_table
+from fairway.errors import InputError
+from fairway.rows import MEASUREMENT, order_statistic, read_requests, read_runs
+
+HIT_RATE = "hit rate"
+TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
+WARM_UP = "warm-up"
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run: TTFT in seconds after the warm-up, and the hit rate of all its prompt tokens."""
+
+    p50_s: float
+    p99_s: float
+    hit_rate: float
+
+    def named(self) -> Mapping[str, float]:
+        """Return the figures under the names of their tolerances."""
+        return {"p50": self.p50_s, "p99": self.p99_s, HIT_RATE: self.hit_rate}
+
+
+def figures(folder: Path) -> Figures:
+    """Return the figures of one folder of rows; raises `InputError` if nothing in it was served after the warm-up."""
+    rows = read_requests(folder).to_pydict()
+    ttft_ns = _column(
+        first - arrival
+        for first, arrival, phase in zip(rows["first_token_ns"], rows["arrival_ns"], rows["phase"], strict=True)
+        if first is not None and phase != WARM_UP
+    )
+    if not len(ttft_ns):
+        raise InputError("nothing was served after the warm-up", file=folder, remedy="measure a longer trace")
+    runs = read_runs(folder).to_pydict()
+    return Figures(
+        order_statistic(ttft_ns, 50) / _NS_PER_S,
+        order_statistic(ttft_ns, 99) / _NS_PER_S,
+        sum(runs["hit_tokens"]) / sum(runs["prompt_tokens"]),
+    )
+
+
+def compare(workload: str, policy: str, simulated: Path, measured: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return a row a figure: simulated, the measurements' median, lowest and highest, and whether they agree.
+
+    Where several tokens were generated, what only a server shows follows: time between tokens, tokens a second.
+
+    Raises:
+        InputError: rows are missing, or measured rows are not of the simulated traces.
+    """
+    said = figures(simulated).named()
+    for folder in measured:
+        _refuse_other_traces(simulated, folder)
+    repeats = [figures(folder).named() for folder in measured]
+    facts = [_facts(folder) for folder in measured]
+    rows = [_row(name, [one[name] for one in repeats], value) for name, value in said.items()]
+    rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
+    return [{"workload": workload, "policy": policy, **row} for row in rows]
+
+
+def _row(figure: str, measured: Sequence[float], simulated: float | None = None) -> dict[str, Any]:
+    middle = float(np.median(measured))
+    row = {
+        "figure": figure,
+        "simulated": simulated,
+        "measured": middle,
+        "lowest": min(measured),
+        "highest": max(measured),
+        "repeats": len(measured),
+        "difference": None,
+        "tolerance": TOLERANCES.get(figure),
+        "agrees": None,
+    }
+    if simulated is not None:
+        difference = simulated - middle if figure == HIT_RATE else simulated / middle - 1
+        row |= {"difference": difference, "agrees": abs(difference) <= TOLERANCES[figure]}
+    return row
+
+
+def _facts(folder: Path) -> dict[str, float]:
+    """Return what is measured beyond the rows, the mean over a folder's runs; nothing where single tokens came."""
+    runs = read_table(folder / MEASUREMENT, frozenset({"runs"}), "measure again")["runs"]
+    if not all(run["token_gap_ms"] for run in runs):
+        return {}
+    return {
+        "time between tokens p50, ms": float(np.mean([run["token_gap_ms"]["p50"] for run in runs])),
+        "time between tokens p99, ms": float(np.mean([run["token_gap_ms"]["p99"] for run in runs])),
+        "tokens a second": float(np.mean([run["tokens_per_s"] for run in runs])),
+    }
+
+
+def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], folder: Path, name: str) -> None:
+    """Write the rows as JSON, CSV and Markdown; ``about`` says on what they were measured."""
+    versions = ", ".join(f"{package} {version}" for package, version in about["versions"].items())
+    head = (
+        f"Measured on {about['device']} with {about['model']} ({versions}), beside the simulation with the profile "
+        "that was measured on it. TTFT in seconds after the warm-up. Lowest and highest are those of the repeats."
+    )
+    lines = markdown.table(
+        (
+            "Workload",
+            "Policy",
+            "Figure",
+            "Simulated",
+            "Measured",
+            "Lowest",
+            "Highest",
+            "Repeats",
+            "Difference",
+            "Agrees",
+        ),
+        (_cells(row) for row in rows),
+    )
+    write_table(folder, name, {**about, "rows": list(rows)}, f"{head}\n\n{lines}\n")
+
+
+def about(measured: Path) -> dict[str, Any]:
+    """Return on what a folder of rows was measured."""
+    facts = read_table(measured / MEASUREMENT, frozenset({"device", "model", "versions"}), "measure again")
+    return {key: facts[key] for key in ("device", "model", "versions", "arguments")}
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    def number(value: float | None) -> str:
+        return "-" if value is None else f"{value:.3g}" if row["figure"] != HIT_RATE else f"{value:.1%}"
+
+    difference = row["difference"]
+    return [
+        row["workload"],
+        row["policy"],
+        row["figure"],
+        *(number(row[name]) for name in ("simulated", "measured", "lowest", "highest")),
+        str(row["repeats"]),
+        "-" if difference is None else f"{difference:+.1%}",
+        {None: "-", True: "yes", False: "no"}[row["agrees"]],
+    ]
+
+
+def _refuse_other_traces(simulated: Path, measured: Path) -> None:
+    traces = [sorted(read_runs(folder).to_pydict()["trace_sha256"]) for folder in (simulated, measured)]
+    if traces[0] != traces[1]:
+        raise InputError(
+            f"was measured on other traces than those simulated in {simulated}",
+            file=measured,
+            remedy="simulate and measure the same traces",
+        )
+
+
+def _column(values: Any) -> npt.NDArray[np.int64]:
+    return np.array(list(values), dtype=np.int64)

@@ -1,0 +1,147 @@
+"""A day of measuring: what is profiled and run on which device, in which order, and how long that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairway.engine import Limits
+from fairway.errors import InputError
+from fairway.policies import make_policy
+from fairway.serving import Serving
+from fairway.traces.settings import settings
+from fairway.traces.workload import FloodWorkload, Workload, load_workload
+from fairway.yamlfile import read_yaml
+
+PROFILE_S = 3600.0  # what a profile may take
+_DRAIN_S = 30.0  # from a trace's last arrival to its last token, about
+_S_PER_H = 3600.0
+
+
+@dataclass(frozen=True)
+class ProfileSettings:
+    """The profile that everything else rests on; ``cache_blocks`` hold its contexts."""
+
+    name: str
+    cache_blocks: int
+    most_context: int
+    repeats: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """Limits of a step, in vLLM's terms."""
+
+    budget_tokens: int
+    max_num_seqs: int
+    block_tokens: int
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The seeds first, first + 1, ..."""
+
+    first: int
+    count: int
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """Every seed."""
+        return tuple(range(self.first, self.first + self.count))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Workloads, as files, each under each policy."""
+
+    name: str
+    workloads: tuple[str, ...]
+    policies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Day:
+    """What a configuration of measurements says; ``start_s`` is about how long a server takes to start."""
+
+    device: Literal["cpu", "cuda"]
+    model: str
+    profile: ProfileSettings
+    engine: EngineSettings
+    corpus_seed: int
+    seeds: Seeds
+    repeats: int
+    start_s: int
+    stages: tuple[Stage, ...]
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1 or self.seeds.count < 1:
+            raise ValueError("repeats and seeds.count must be at least 1")
+        files = [file for stage in self.stages for file in stage.workloads]
+        if len({Path(file).stem for file in files}) < len(files):
+            raise ValueError("a workload stands in two stages")
+
+    def serving(self, policy: str) -> Serving:
+        """Return the server for a policy; its cache is what each trace asks for."""
+        limits = Limits(self.profile.cache_blocks, **vars(self.engine))
+        return Serving(limits, policy, self.model, self.device)
+
+    def file_of(self, workload: str) -> str:
+        """Return the file of a workload's name."""
+        return next(file for stage in self.stages for file in stage.workloads if Path(file).stem == workload)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """About how long a part of a day takes on the device."""
+
+    what: str
+    runs: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.what:<40} {self.runs:>4} runs {self.seconds / _S_PER_H:>6.1f} h"
+
+
+def load_day(file: Path, root: Path) -> Day:
+    """Read a configuration of measurements; workloads are relative to ``root``.
+
+    Raises:
+        InputError: with file and line; also an unknown policy or a workload that cannot be read.
+    """
+    day = settings(Day, read_yaml(file))
+    for stage in day.stages:
+        for policy in stage.policies:
+            make_policy(policy)
+        for workload in stage.workloads:
+            if not (root / workload).is_file():
+                raise InputError(f"there is no workload {workload}", remedy="give files of config/workloads", file=file)
+    return day
+
+
+def costs(day: Day, root: Path) -> Iterator[Cost]:
+    """Yield what the parts of a day take, in their order."""
+    yield Cost("profile (at most)", 1, PROFILE_S)
+    for stage in day.stages:
+        for file in stage.workloads:
+            workload = load_workload(root / file)
+            runs = len(stage.policies) * day.seeds.count * day.repeats
+            yield Cost(
+                f"{stage.name}: {workload.name}", runs, runs * (trace_seconds(workload) + day.start_s + _DRAIN_S)
+            )
+
+
+def budget(day: Day, root: Path) -> str:
+    """Return the costs as lines, with their sum and what comes first."""
+    listed = list(costs(day, root))
+    total = Cost("all", sum(cost.runs for cost in listed), sum(cost.seconds for cost in listed))
+    return "\n".join(["Time on the device, about:", *map(str, listed), str(total)])
+
+
+def trace_seconds(workload: Workload) -> int:
+    """Return how long a workload's arrivals last."""
+    if isinstance(workload, FloodWorkload):
+        return workload.warmup.seconds + int(workload.hits.delay_s) + workload.hits.seconds
+    return sum(phase.seconds for phase in workload.phases)

@@ -1,0 +1,134 @@
+"""A workload on a real server: every seed's trace by wall clock, and the rows that a replay would leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairway.errors import InputError
+from fairway.files import sha256, write_json
+from fairway.hooks import Hooks
+from fairway.profile import Profile
+from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
+from fairway.replay import Replay
+from fairway.rows import MEASUREMENT, order_statistic, write_rows
+from fairway.serving import Serving, running_server
+from fairway.serving.wall_replay import UNSERVED, Measured, measure
+from fairway.traces import Trace, read_trace
+
+BACKEND = "vllm"
+EVIDENCE = "measured"
+_LARGEST_LATENESS_MS = 50.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy on a server; ``profile`` is what the policy's estimates come from, ``versions`` what ran."""
+
+    serving: Serving
+    profile: Profile
+    label: str
+    device: str
+    versions: dict[str, str]
+
+
+def run_workload(run: Run, files: Sequence[Path], folder: Path) -> list[str]:
+    """Measure every trace and write the rows of all to ``folder``; return one message a refused request.
+
+    The server is started anew for each size of cache that the traces ask for; between traces its cache is emptied.
+
+    Raises:
+        InputError: the server fails, counts other tokens than the trace, or the client was later than 50 ms with more
+            than one request in a hundred.
+    """
+    tables, facts, refusals = [], [], []
+    for place, file in enumerate(files):
+        trace = read_trace(file)
+        serving = _for_trace(run.serving, trace)
+        with running_server(serving, folder / "logs" / f"server-{place}.log") as server:
+            measured = measure(trace, server, f"{run.label}, {file.name}")
+        _refuse_late(measured, file)
+        labels = Labels.of(trace, run.label, run.profile, BACKEND, EVIDENCE, sha256(file), place)
+        result = as_replay(trace, measured)
+        tables.append(
+            (
+                request_columns(trace, result, labels),
+                hook_columns(Hooks.of([]), labels),
+                run_columns(trace, result, labels, serving.limits.cache_blocks),
+            )
+        )
+        facts.append(_facts(labels.seed, measured))
+        refusals += [f"{file}: {message}" for message in measured.refusals]
+    write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
+    write_json(
+        folder / MEASUREMENT,
+        {
+            "device": run.device,
+            "versions": run.versions,
+            "model": run.serving.model,
+            "arguments": run.serving.arguments(port=0),
+            "runs": facts,
+        },
+    )
+    return refusals
+
+
+def as_replay(trace: Trace, measured: Measured) -> Replay:
+    """Return what a client saw in the form of a replay; what no client sees is UNSERVED or 0."""
+    served = ~measured.refused
+    unknown = np.full(len(trace), UNSERVED, dtype=np.int64)
+    return Replay(
+        start_ns=unknown,
+        first_token_ns=measured.first_token_ns,
+        finish_ns=measured.finish_ns,
+        hit_tokens=measured.hit_tokens,
+        preemptions=np.zeros(len(trace), dtype=np.int64),  # the server counts them for all together
+        refused=measured.refused,
+        refusals=measured.refusals,
+        steps=0,
+        busy_ns=0,
+        end_ns=int(measured.finish_ns.max()),
+        evicted_blocks=0,
+        computed_tokens=int((trace.prompt_tokens - measured.hit_tokens)[served].sum()),
+        extrapolated_tokens=0,
+        hooks=None,
+    )
+
+
+def _for_trace(serving: Serving, trace: Trace) -> Serving:
+    """Give the server the cache that the trace's header asks for; its blocks may have another size."""
+    header = trace.header.get("parameters", {})
+    if "cache_blocks" not in header:
+        return serving
+    return replace(serving, limits=replace(serving.limits, cache_blocks=int(header["cache_blocks"])))
+
+
+def _refuse_late(measured: Measured, file: Path) -> None:
+    late_ms = order_statistic(measured.late_ns[~measured.refused], 99) / 1e6
+    if late_ms > _LARGEST_LATENESS_MS:
+        raise InputError(
+            f"the client sent one request in a hundred more than {late_ms:.0f} ms late",
+            file=file,
+            remedy="leave it a core of its own, or measure a slower trace",
+        )
+
+
+def _facts(seed: int, measured: Measured) -> dict[str, Any]:
+    late = measured.late_ns[~measured.refused]
+    gaps = measured.token_gap_ns
+    return {
+        "seed": seed,
+        "client_late_ms": {name: order_statistic(late, percent) / 1e6 for name, percent in _PERCENTILES.items()},
+        "preemptions": measured.preemptions,
+        "token_gap_ms": {name: order_statistic(gaps, percent) / 1e6 for name, percent in _PERCENTILES.items()}
+        if len(gaps)
+        else {},
+        "tokens_per_s": (len(gaps) + int((~measured.refused).sum())) / (measured.finish_ns.max() / 1e9),
+    }
+
+
+_PERCENTILES = {"p50": 50, "p99": 99, "worst": 100}

@@ -1,0 +1,225 @@
+"""Starts a vLLM server with a policy, waits until it serves, and stops it with all its processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairway.engine import Limits
+from fairway.errors import InputError
+from fairway.vllm.models import model_folder
+
+SERVER_MODULE = ("-m", "vllm.entrypoints.openai.api_server")
+SCHEDULER_CLASS = "fairway.vllm.plugin.FairwayScheduler"
+MODEL_NAME = "served"
+_HOST = "127.0.0.1"
+_START_S = 900.0
+_STOP_S = 30.0
+_LAST_LINES = 12
+
+
+@dataclass(frozen=True)
+class Serving:
+    """One server's settings. Without a ``policy`` vLLM runs as it ships, without the plugin.
+
+    ``model`` is one of the architectures of this package or a model's folder, ``load_format`` "dummy" makes weights up.
+    ``plugin`` are further settings of the plugin, ``more`` further arguments of vLLM's command line.
+    """
+
+    limits: Limits
+    policy: str | None
+    model: str = "tiny-llama"
+    device: str = "cpu"
+    dtype: str = "auto"
+    load_format: str = "dummy"
+    max_model_len: int = 32_768
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    plugin: Mapping[str, Any] = field(default_factory=dict)
+    more: tuple[str, ...] = ()
+
+    @property
+    def context_tokens(self) -> int:
+        """The longest request, in all; vLLM starts only if one fits into the cache."""
+        return min(self.max_model_len, self.limits.usable_tokens)
+
+    def arguments(self, port: int) -> list[str]:
+        """Return the arguments of vLLM's OpenAI-compatible server."""
+        limits = self.limits
+        return [
+            *("--model", str(model_folder(self.model)), "--served-model-name", MODEL_NAME),
+            *("--load-format", self.load_format, "--dtype", self.dtype, "--skip-tokenizer-init"),
+            *("--max-model-len", str(self.context_tokens), "--block-size", str(limits.block_tokens)),
+            *("--num-gpu-blocks-override", str(limits.cache_blocks)),
+            *("--max-num-batched-tokens", str(limits.budget_tokens), "--max-num-seqs", str(limits.max_num_seqs)),
+            *("--host", _HOST, "--port", str(port)),
+            *("--enable-prompt-tokens-details", "--disable-uvicorn-access-log"),
+            *(("--enforce-eager",) if self.device == "cpu" else ()),
+            *self._plugin_arguments(),
+            *self.more,
+        ]
+
+    def _plugin_arguments(self) -> list[str]:
+        if self.policy is None:
+            return []
+        settings = {"policy": self.policy, "parameters": dict(self.parameters), **self.plugin}
+        return ["--scheduler-cls", SCHEDULER_CLASS, "--additional-config", json.dumps({"fairway": settings})]
+
+    def engine_environment(self) -> dict[str, str]:
+        """Return the environment variables of an engine; on a CPU the caller's own choice of cores stays."""
+        variables = {
+            "VLLM_NO_USAGE_STATS": "1",
+            "HF_HUB_OFFLINE": "1",
+            "VLLM_CACHE_ROOT": str(Path(".vllm-cache").resolve()),
+        }
+        if self.device == "cpu":
+            tokens = self.limits.cache_blocks * self.limits.block_tokens
+            cache_bytes = tokens * bytes_a_token(model_folder(self.model))
+            variables["VLLM_CPU_KVCACHE_SPACE"] = str(-(-cache_bytes // 2**30))
+            variables["VLLM_CPU_OMP_THREADS_BIND"] = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", _engine_cores())
+        return variables
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that a server is started with, on top of the caller's."""
+        return {
+            **self.engine_environment(),
+            "VLLM_SERVER_DEV_MODE": "1",  # has /reset_prefix_cache
+            "PYTHONPATH": os.pathsep.join(part for part in sys.path if part),
+        }
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    """A server that serves."""
+
+    serving: Serving
+    url: str
+    log: Path
+
+    def metrics(self) -> dict[str, float]:
+        """Return the server's Prometheus metrics: of each name the sum over its labels."""
+        totals: dict[str, float] = {}
+        for line in self._get("/metrics").splitlines():
+            if line and not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                name = name.partition("{")[0]
+                totals[name] = totals.get(name, 0.0) + float(value)
+        return totals
+
+    def reset_prefix_cache(self) -> None:
+        """Empty the prefix cache; raises `InputError` if the server cannot, since something still runs."""
+        for _ in range(50):
+            request = urllib.request.Request(f"{self.url}/reset_prefix_cache", method="POST")
+            with urllib.request.urlopen(request) as answer:
+                if json.loads(answer.read() or b"{}").get("success", True):
+                    return
+            time.sleep(0.1)
+        raise InputError("the server does not empty its prefix cache", remedy="let its requests end first")
+
+    def _get(self, path: str) -> str:
+        with urllib.request.urlopen(f"{self.url}{path}") as answer:
+            return str(answer.read().decode("utf-8"))
+
+
+@contextmanager
+def running_server(serving: Serving, log: Path) -> Iterator[RunningServer]:
+    """Start a server, give it once it serves, stop it and its workers at the end; its output goes to ``log``.
+
+    Raises `InputError` with the last lines of that output if it does not come up.
+    """
+    port = free_port()
+    command = [sys.executable, *SERVER_MODULE, *serving.arguments(port)]
+    with running_command(serving, command, {**os.environ, **serving.environment()}, port, log) as server:
+        yield server
+
+
+@contextmanager
+def running_command(
+    serving: Serving, command: Sequence[str], environment: Mapping[str, str], port: int, log: Path
+) -> Iterator[RunningServer]:
+    """Do as `running_server` for a given command line that serves at ``port``."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env=dict(environment), start_new_session=True
+        )
+    try:
+        server = RunningServer(serving, f"http://{_HOST}:{port}", log)
+        _wait_until_it_serves(server, process)
+        yield server
+    finally:
+        _stop(process)
+
+
+def _wait_until_it_serves(server: RunningServer, process: subprocess.Popen[bytes]) -> None:
+    give_up_s = time.monotonic() + _START_S
+    while process.poll() is None and time.monotonic() < give_up_s:
+        try:
+            server._get("/health")
+            return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.5)
+    lines = server.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    raise InputError(
+        f"the server did not come up: {_cause(lines)}", remedy="read the log and mend what it says", file=server.log
+    )
+
+
+def _cause(lines: Sequence[str]) -> str:
+    """Return the line that says why: ours if there is one, else the last error, else the last line."""
+    ours = next((line for line in lines if "InputError: " in line), None)
+    if ours is not None:
+        return ours.partition("InputError: ")[2].strip()
+    return next(
+        (line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "it said nothing"
+    ).strip()
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the server and its workers, which are a process group of their own."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, kind)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _engine_cores() -> str:
+    """Return the cores that compute: all but the first one, which is left to the HTTP server and to the client."""
+    cores = sorted(os.sched_getaffinity(0))
+    return ",".join(map(str, cores[1:] or cores))
+
+
+def bytes_a_token(model_folder: Path) -> int:
+    """Return the size of one token's keys and values, from the model's config.json."""
+    file = model_folder / "config.json"
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        head_size = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+        size = 4 if config.get("torch_dtype") == "float32" else 2
+        return int(2 * config["num_hidden_layers"] * config["num_key_value_heads"] * head_size * size)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"is no model's configuration: {error}", file=file, remedy="give a model's folder") from error

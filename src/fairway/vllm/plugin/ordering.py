@@ -1,0 +1,207 @@
+"""The hook: before a step the policy orders the waiting requests; whatever it does, the server goes on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from time import perf_counter_ns, time_ns
+from typing import Any
+
+from vllm.v1.core.sched.interface import PauseState
+
+from fairway.policies import Capability, Column, Policy, QueueView, checked_order, tell_of_hook
+from fairway.vllm.cache_log import cache_log
+from fairway.vllm.hits import WaitingHits, has_plain_blocks, logger
+from fairway.vllm.plugin.counts import Counts
+from fairway.vllm.plugin.queue import WatchedQueue
+from fairway.vllm.plugin.settings import ORDERING_FAILED, PluginSettings, prefill_time
+from fairway.vllm.plugin.waiting import Waiting
+
+
+class Ordering:
+    """What one scheduler's queue, the mirror of it, and the policy have to do with each other.
+
+    Nothing raised here or by the policy reaches the engine: the step then goes on in order of arrival, the first cause
+    is logged, and every such step is counted.
+    """
+
+    def __init__(self, scheduler: Any, settings: PluginSettings) -> None:
+        self.policy: Policy = settings.make_policy()
+        self.counts = Counts()
+        self._scheduler = scheduler
+        self._settings = settings
+        profile = settings.load_profile()
+        self._prefill_time = prefill_time(profile, scheduler.max_num_scheduled_tokens)
+        self._waiting = self._empty_mirror()
+        self._blocked: dict[Any, None] = {}  # not ready to run, by what vLLM says
+        self._refused: dict[Any, None] = {}  # can never run; until vLLM has sent its client the error
+        self._largest_tokens = largest_request_tokens(scheduler)
+        self._now_ns = 0
+        self._has_failed = False
+        logger.info(
+            "waiting requests are ordered by policy %r%s; prefill times: %s, %s, %s",
+            self.policy.name,
+            " in shadow mode, which changes nothing" if self._settings.shadow else "",
+            profile.device,
+            profile.model,
+            profile.evidence,
+        )
+
+    def before_step(self) -> None:
+        """Let the policy order the queue; in shadow mode, ask it and go on as vLLM does."""
+        queue: WatchedQueue = self._scheduler.waiting
+        begun_ns = perf_counter_ns()
+        try:
+            self._follow(queue)
+            if not len(self._waiting) or self._scheduler.pause_state != PauseState.UNPAUSED:
+                return
+            order = self._order(queue)
+            if self._settings.shadow:
+                self._compare(queue, order)
+        except Exception as error:
+            self._fall_back(error)
+            self._start_over(queue)
+            order = iter(list(queue))
+        if not self._settings.shadow:
+            queue.begin_walk(order)
+        self.counts.order_ns.append(perf_counter_ns() - begun_ns)
+
+    def after_step(self, output: Any) -> None:
+        """Tell the policy who was admitted and how much is computed."""
+        queue: WatchedQueue = self._scheduler.waiting
+        queue.end_walk()
+        try:
+            admitted = [request for request in queue.taken() if request in self._waiting]
+            self._confirm_hits(admitted, output.num_scheduled_tokens)
+            self.counts.overtaken_tokens += self._waiting.overtaken_tokens(admitted)
+            if Capability.ON_ADMIT in self.policy.capabilities:
+                for request in admitted:
+                    self.policy.on_admit(self._waiting.number(request))
+            if Capability.ON_STEP in self.policy.capabilities:
+                self.policy.on_step(output.total_num_scheduled_tokens)
+        except Exception as error:
+            self._fall_back(error)
+
+    def take_counts(self) -> Counts:
+        """Return what was counted since the last call."""
+        taken, self.counts = self.counts, Counts()
+        return taken
+
+    # one hook
+
+    def _follow(self, queue: WatchedQueue) -> None:
+        """Bring the mirror up to date with the queue and the cache, whether anybody is ordered or not."""
+        self._now_ns = max(self._now_ns, time_ns())  # a clock that is set back makes nobody younger
+        self._take_changes(queue)
+        if self._knows_hits:
+            self._waiting.refresh_hits()
+            cache_log(self._scheduler.kv_cache_manager.block_pool).begin_step()
+
+    def _order(self, queue: WatchedQueue) -> Iterator[Any]:
+        view = self._waiting.view(self._now_ns)
+        if self._knows_hits:
+            self.counts.most_uncached_tokens = int(view.uncached_tokens.max())
+            self.counts.least_uncached_tokens = int(view.uncached_tokens.min())
+        if Capability.ON_HOOK in self.policy.capabilities:
+            tell_of_hook(self.policy, view)
+        return self._walk(queue, view)
+
+    def _walk(self, queue: WatchedQueue, view: QueueView) -> Iterator[Any]:
+        """Yield the policy's order; go on by arrival where it raises, or names nobody though nothing runs."""
+        given = set()
+        try:
+            for position in checked_order(self.policy, view):
+                request = self._waiting.at(position)
+                given.add(request)
+                yield request
+            if not given and not self._scheduler.running:
+                raise RuntimeError(f"policy {self.policy.name!r} names nobody though nothing runs")
+        except Exception as error:
+            self._fall_back(error)
+            yield from [request for request in queue if request not in given]
+
+    def _confirm_hits(self, admitted: list[Any], scheduled_tokens: Mapping[str, int]) -> None:
+        """Hold hits against those that vLLM found; a KV connector adds its own to these."""
+        if self._scheduler.connector is not None:
+            return
+        for request in admitted:
+            if request.request_id in scheduled_tokens:
+                self._waiting.confirm(request, request.num_computed_tokens - scheduled_tokens[request.request_id])
+
+    def _compare(self, queue: WatchedQueue, order: Iterator[Any]) -> None:
+        """Count a step in which the policy would have begun with somebody else."""
+        first = next(order, None)
+        self.counts.disagreements += first is not next((one for one in queue if one in self._waiting), None)
+
+    # the mirror
+
+    def _empty_mirror(self) -> Waiting:
+        return Waiting(
+            WaitingHits(self._scheduler, self._settings.check_hits_every) if self._knows_hits else None,
+            self._prefill_time,
+            with_remaining=Column.REMAINING_NS in self.policy.columns,
+        )
+
+    @property
+    def _knows_hits(self) -> bool:
+        return Column.HIT_TOKENS in self.policy.columns
+
+    def _start_over(self, queue: WatchedQueue) -> None:
+        """Forget the mirror: what raised may have left it half changed."""
+        self._waiting = self._empty_mirror()
+        self._blocked, self._refused = {}, {}
+        queue.forget_changes()
+        queue.entered = dict.fromkeys(queue)
+
+    def _take_changes(self, queue: WatchedQueue) -> None:
+        back = {request for request in queue.entered if self._waiting.is_current(request)}  # skipped, and put back
+        self._waiting.remove([request for request in queue.left if request not in back] + self._waiting.grown())
+        for request in queue.left:
+            self._blocked.pop(request, None)
+            self._refused.pop(request, None)
+        self._blocked.update(dict.fromkeys(request for request in queue.entered if request not in back))
+        queue.forget_changes()
+        for request in [one for one in self._blocked if self._is_ready(one)]:
+            del self._blocked[request]
+            self._add(request)
+
+    def _is_ready(self, request: Any) -> bool:
+        """Ask vLLM, which then takes a request whose grammar is compiled as an ordinary one."""
+        if not self._scheduler._is_blocked_waiting_status(request.status):
+            return True
+        return not self._settings.shadow and bool(self._scheduler._handle_blocked_waiting_request(request))
+
+    def _add(self, request: Any) -> None:
+        if not self._settings.shadow and request.num_tokens > self._largest_tokens:
+            self._refuse(request)
+            return
+        is_new = not self._waiting.has_seen(request)
+        number = self._waiting.add(request, self._now_ns, self._scheduler.hash_block_size)
+        if is_new and Capability.ON_ARRIVAL in self.policy.capabilities:
+            self.policy.on_arrival(number)
+
+    def _refuse(self, request: Any) -> None:
+        """Let vLLM end a request with an error: it would wait for ever, and keep everybody behind it waiting."""
+        self._refused[request] = None
+        self._scheduler.grammar_compile_error_reqs.add(request.request_id)  # what it ends in its next update
+        logger.error(
+            "request %s is refused: it has %d tokens, and the whole cache holds %d",
+            request.request_id,
+            request.num_tokens,
+            self._largest_tokens,
+        )
+
+    def _fall_back(self, error: Exception) -> None:
+        self.counts.fallbacks += 1
+        if not self._has_failed:
+            self._has_failed = True
+            logger.error(
+                "%s, this step goes on by arrival; said once, then counted: %s", ORDERING_FAILED, error, exc_info=error
+            )
+
+
+def largest_request_tokens(scheduler: Any) -> int:
+    """Return how many tokens fit into an empty cache; one of its blocks is never used."""
+    if not has_plain_blocks(scheduler):
+        return sys.maxsize  # what other layouts need for a prompt is theirs to say
+    return int((scheduler.cache_config.num_gpu_blocks - 1) * scheduler.block_size)

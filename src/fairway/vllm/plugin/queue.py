@@ -1,0 +1,67 @@
+"""The waiting queue of a server: it tells who came and who left since the last hook, and who was taken in a walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vllm.v1.request import Request
+
+from fairway.vllm.policy_queue import PolicyQueue
+
+
+class WatchedQueue(PolicyQueue):
+    """A queue whose changes are written down; that costs no more than the changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entered: dict[Request, None] = {}  # since `forget_changes`
+        self.left: dict[Request, None] = {}
+        self._taken: dict[Request, None] = {}
+
+    def begin_walk(self, order: Iterator[Request]) -> None:
+        """Give requests in ``order`` until `end_walk`; who does not wait here is passed over."""
+        super().begin_walk(order)
+        self._taken = {}
+
+    def taken(self) -> list[Request]:
+        """Return who was taken since this was last asked, or the walk began, and not put back."""
+        taken, self._taken = self._taken, {}
+        return list(taken)
+
+    def forget_changes(self) -> None:
+        """From now on `entered` and `left` count anew."""
+        self.entered, self.left = {}, {}
+
+    def add_request(self, request: Request) -> None:
+        """Put a request at the end."""
+        super().add_request(request)
+        self.entered[request] = None
+
+    def prepend_request(self, request: Request) -> None:
+        """Put a request at the head."""
+        super().prepend_request(request)
+        self._taken.pop(request, None)
+        self.entered[request] = None
+
+    def pop_request(self) -> Request:
+        """Take the head out."""
+        request = super().pop_request()
+        self._taken[request] = None
+        self._leave(request)
+        return request
+
+    def remove_request(self, request: Request) -> None:
+        """Take a request out."""
+        super().remove_request(request)
+        self._leave(request)
+
+    def remove_requests(self, requests: Iterable[Request]) -> None:
+        """Take requests out; vLLM also names some that are in another queue."""
+        gone = list(requests)
+        super().remove_requests(gone)
+        for request in gone:
+            self._leave(request)
+
+    def _leave(self, request: Request) -> None:
+        self.entered.pop(request, None)
+        self.left[request] = None

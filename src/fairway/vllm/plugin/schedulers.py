@@ -1,0 +1,57 @@
+"""vLLM's two schedulers, each with the hook before its step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+from vllm.v1.core.sched.output import SchedulerOutput
+from vllm.v1.core.sched.request_queue import SchedulingPolicy
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.metrics.stats import SchedulerStats
+
+from fairway.errors import InputError
+from fairway.vllm.plugin.ordering import Ordering
+from fairway.vllm.plugin.queue import WatchedQueue
+from fairway.vllm.plugin.settings import PluginSettings
+
+
+class OrderedByPolicy:
+    """Put before a scheduler class of vLLM: its waiting queue is walked in a policy's order."""
+
+    def __init__(self, *, vllm_config: Any, **arguments: Any) -> None:
+        _refuse_priority(vllm_config.scheduler_config.policy)
+        super().__init__(vllm_config=vllm_config, **arguments)  # type: ignore[call-arg]
+        self.waiting = WatchedQueue()  # vLLM's own is empty still
+        self.ordering = Ordering(self, PluginSettings.of(vllm_config.additional_config))
+
+    def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
+        """Order, and schedule as vLLM does."""
+        self.ordering.before_step()
+        output = super().schedule(*args, **kwargs)  # type: ignore[misc]
+        self.ordering.after_step(output)
+        return output
+
+    def make_stats(self, *args: Any, **kwargs: Any) -> SchedulerStats | None:
+        """Add what was counted of the ordering."""
+        stats = super().make_stats(*args, **kwargs)  # type: ignore[misc]
+        if stats is not None:
+            self.ordering.take_counts().put_into(stats.num_kv_fetch_reqs_by_stage)
+        return stats
+
+
+class PolicyScheduler(OrderedByPolicy, Scheduler):
+    """The synchronous one."""
+
+
+class AsyncPolicyScheduler(OrderedByPolicy, AsyncScheduler):
+    """The asynchronous one, which schedules a step while the one before runs."""
+
+
+def _refuse_priority(scheduling_policy: str) -> None:
+    if scheduling_policy != SchedulingPolicy.FCFS.value:
+        raise InputError(
+            f"vLLM's scheduling policy is {scheduling_policy!r}: its queue is a heap by priority, which no other order "
+            "can be given",
+            remedy="leave --scheduling-policy at fcfs, or leave --scheduler-cls out",
+        )

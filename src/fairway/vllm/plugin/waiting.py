@@ -1,0 +1,124 @@
+"""vLLM's waiting requests as the columns that policies see, in order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from fairway.engine import PrefillTime, Request, WaitingQueue
+from fairway.policies import QueueView
+from fairway.vllm.hits import WaitingHits
+
+NS_PER_S = 1_000_000_000
+_HEAD_TOKENS = 32  # what `QueueView.head_id` stands for
+
+
+class Waiting:
+    """A mirror of the requests that wait and could run.
+
+    A request has one number for as long as vLLM knows it, so a preempted one comes back as itself, with its first
+    arrival. ``hits`` is None for a policy that reads none.
+    """
+
+    def __init__(self, hits: WaitingHits | None, prefill_time: PrefillTime, *, with_remaining: bool) -> None:
+        self._hits = hits
+        self._prefill_time = prefill_time
+        self._queue = WaitingQueue(prefill_time if with_remaining else None)
+        self._mirrored: dict[Any, Request] = {}
+        self._vllm_of: dict[int, Any] = {}  # by number
+        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._numbered = 0
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def __contains__(self, request: Any) -> bool:
+        return request in self._mirrored
+
+    def has_seen(self, request: Any) -> bool:
+        """Whether a request is or was here."""
+        return request in self._numbers
+
+    def is_current(self, request: Any) -> bool:
+        """Whether a request is here with as many tokens as it has now."""
+        mirrored = self._mirrored.get(request)
+        return mirrored is not None and mirrored.n_tokens == request.num_tokens
+
+    def add(self, request: Any, now_ns: int, block_tokens: int) -> int:
+        """Take a vLLM request in, whose hashes are of blocks of so many tokens; return its number."""
+        number = self._numbers.get(request)
+        if number is None:
+            number = self._numbers[request] = self._numbered
+            self._numbered += 1
+        mirrored = Request(
+            request_id=number,
+            arrival_ns=min(round(request.arrival_time * NS_PER_S), now_ns),
+            prompt_tokens=request.num_tokens,  # what it had generated before a preemption is computed again
+            output_tokens=0,
+            chain=[],
+            prefill_ns=self._prefill_time(request.num_tokens, 0),
+            head_id=_head_id(request, block_tokens, number),
+        )
+        self._mirrored[request] = mirrored
+        self._vllm_of[number] = request
+        slot = self._queue.add(mirrored)
+        if self._hits is not None:
+            self._hits.add(slot, request)
+        return number
+
+    def remove(self, requests: Iterable[Any]) -> None:
+        """Let go of vLLM requests; those that are not here are passed over."""
+        gone = [mirrored for request in requests if (mirrored := self._mirrored.pop(request, None)) is not None]
+        slots = self._queue.remove([self._queue.position(mirrored) for mirrored in gone])
+        for mirrored in gone:
+            del self._vllm_of[mirrored.request_id]
+        if self._hits is not None:
+            for slot in slots:
+                self._hits.remove(slot)
+
+    def grown(self) -> list[Any]:
+        """Return those that got more tokens while they waited: output that was under way when they were preempted."""
+        return [request for request in self._mirrored if request.num_preemptions and not self.is_current(request)]
+
+    def refresh_hits(self) -> None:
+        """Bring all hits up to date."""
+        if self._hits is not None:
+            self._hits.update()
+            self._queue.set_hits(self._hits.hit_tokens(self._queue.slots))
+
+    def confirm(self, request: Any, hit_tokens: int) -> None:
+        """Hear which hit vLLM gave a request that it admitted in this step."""
+        if self._hits is not None:
+            self._hits.confirm(int(self._queue.slots[self._queue.position(self._mirrored[request])]), hit_tokens)
+
+    def view(self, now_ns: int) -> QueueView:
+        """Return the columns as they stand."""
+        return self._queue.view(now_ns)
+
+    def at(self, position: int) -> Any:
+        """Return the vLLM request at a position of the view."""
+        return self._vllm_of[self._queue.requests[position].request_id]
+
+    def number(self, request: Any) -> int:
+        """Return the number of a request that has been here."""
+        return self._numbers[request]
+
+    def overtaken_tokens(self, admitted: Iterable[Any]) -> int:
+        """Return the uncached tokens of those ``admitted``, all still here, that are younger than one left behind."""
+        positions = sorted(self._queue.position(self._mirrored[request]) for request in admitted)
+        in_order = sum(place == position for place, position in enumerate(positions))  # nobody older is left behind
+        if len(positions) == len(self._queue):
+            return 0
+        uncached = self._queue.view(0).uncached_tokens
+        return sum(max(1, int(uncached[position])) for position in positions[in_order:])
+
+
+def _head_id(request: Any, block_tokens: int, number: int) -> int:
+    """Return what is equal for prompts with equal first 32 tokens, by vLLM's hash of the block that they end in.
+
+    A prompt without such a hash has an id of its own.
+    """
+    block = -(-_HEAD_TOKENS // block_tokens) - 1
+    hashes = request.block_hashes
+    return int.from_bytes(hashes[block][:7], "big") if len(hashes) > block else -number - 1

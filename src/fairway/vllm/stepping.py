@@ -1,0 +1,132 @@
+"""Runs single steps of a real engine, of a composition that is asked for and verified, and times them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # read when vLLM is imported: the engine stays in this process
+
+from vllm import LLM, SamplingParams
+from vllm.inputs import TokensPrompt
+
+from fairway.engine import Limits
+from fairway.errors import InputError
+
+_FIRST_TOKEN, _ORDINARY_TOKENS = 1_000, 30_000
+
+
+class SteppedEngine:
+    """One engine in this process. A chunk is (new tokens, prefix tokens); prefixes are put into its cache before."""
+
+    def __init__(self, model_folder: str, limits: Limits, max_model_len: int, dtype: str, *, eager: bool) -> None:
+        self.limits = limits
+        self._llm = LLM(
+            model=model_folder,
+            load_format="dummy",
+            dtype=dtype,
+            skip_tokenizer_init=True,
+            max_model_len=max_model_len,
+            block_size=limits.block_tokens,
+            num_gpu_blocks_override=limits.cache_blocks,
+            max_num_batched_tokens=limits.budget_tokens,
+            max_num_seqs=limits.max_num_seqs,
+            enforce_eager=eager,
+            async_scheduling=False,  # a step is timed from its scheduling to its tokens
+            enable_prefix_caching=True,
+            seed=0,
+        )
+        self._core = self._llm.llm_engine.engine_core.engine_core
+        self._requests = 0
+        self._contents = 0
+        self._prefixes: dict[tuple[int, int], list[int]] = {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the engine runs as."""
+        config = self._llm.llm_engine.vllm_config
+        return {
+            "dtype": str(config.model_config.dtype),
+            "enforce_eager": bool(config.model_config.enforce_eager),
+            "attention_block_tokens": int(config.cache_config.block_size),
+            "max_num_batched_tokens": int(config.scheduler_config.max_num_batched_tokens),
+        }
+
+    def step_ns(self, chunks: Sequence[tuple[int, int]]) -> int:
+        """Run one step of exactly these chunks and return its time, from scheduling to sampled tokens.
+
+        A prefix has to be a multiple of the block size. Raises `InputError` if the engine ran anything else.
+        """
+        self._place([prefix_tokens for _, prefix_tokens in chunks])
+        asked: dict[str, tuple[int, int]] = {}
+        for place, (new_tokens, prefix_tokens) in enumerate(chunks):
+            prompt = self._prefix(place, prefix_tokens) + self._fresh(new_tokens)
+            asked[self._submit(prompt)] = (new_tokens, prefix_tokens)
+        done, step_ns = self._timed_step()
+        if done != asked:
+            raise InputError(
+                f"the engine ran {sorted(done.values())} where {sorted(asked.values())} were asked for",
+                remedy="give the engine more blocks, or smaller contexts",
+            )
+        if self._core.scheduler.has_unfinished_requests():
+            raise InputError("a measured step left requests behind", remedy="keep a step within the token budget")
+        return step_ns
+
+    def _place(self, prefixes: Sequence[int]) -> None:
+        """Bring the contexts into the cache that are not there."""
+        for place, prefix_tokens in enumerate(prefixes):
+            if prefix_tokens % self.limits.block_tokens:
+                raise ValueError(f"a prefix of {prefix_tokens} tokens does not end with a block")
+            if prefix_tokens:
+                self._submit([*self._prefix(place, prefix_tokens), *self._fresh(1)])
+                while self._core.scheduler.has_unfinished_requests():
+                    self._core.step_fn()
+
+    def _prefix(self, place: int, tokens: int) -> list[int]:
+        """Return the context of the ``place``-th request of a step: each place has contents of its own."""
+        if not tokens:
+            return []
+        if (place, tokens) not in self._prefixes:
+            self._prefixes[place, tokens] = self._fresh(tokens)
+        return self._prefixes[place, tokens]
+
+    def _fresh(self, tokens: int) -> list[int]:
+        """Return tokens that nobody had before."""
+        self._contents += 1
+        first, second = self._contents % _ORDINARY_TOKENS, self._contents // _ORDINARY_TOKENS
+        return [_FIRST_TOKEN + (first + place * (7 + second)) % _ORDINARY_TOKENS for place in range(tokens)]
+
+    def _submit(self, prompt: list[int]) -> str:
+        self._requests += 1
+        name = str(self._requests)
+        sampling = SamplingParams(max_tokens=1, temperature=0, ignore_eos=True, detokenize=False)
+        engine = self._llm.llm_engine
+        request = engine.input_processor.process_inputs(
+            name, TokensPrompt(prompt_token_ids=prompt), sampling, supported_tasks=engine.get_supported_tasks()
+        )
+        self._core.add_request(*self._core.preprocess_add_request(request))
+        return name
+
+    def _timed_step(self) -> tuple[dict[str, tuple[int, int]], int]:
+        """Return what ran, as (new tokens, prefix tokens) by request, and the time."""
+        scheduler = self._core.scheduler
+        taken: list[Any] = []
+        schedule = scheduler.schedule
+
+        def seen(*args: Any, **kwargs: Any) -> Any:
+            taken.append(schedule(*args, **kwargs))
+            return taken[-1]
+
+        scheduler.schedule = seen
+        try:
+            began_ns = time.perf_counter_ns()
+            self._core.step_fn()
+            ended_ns = time.perf_counter_ns()
+        finally:
+            scheduler.schedule = schedule
+        new = {request.req_id: request.num_computed_tokens for request in taken[0].scheduled_new_reqs}
+        return {
+            name: (tokens, new.get(name, -1)) for name, tokens in taken[0].num_scheduled_tokens.items()
+        }, ended_ns - began_ns

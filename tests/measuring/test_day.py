@@ -1,0 +1,97 @@
+"""A day of measuring: what its configuration says, how long it takes, whether the machine can do it."""
+
+import pytest
+
+from fairway.errors import InputError
+from fairway.measuring import preflight
+from fairway.measuring.day import Cost, budget, costs, load_day
+
+GIB = 1 << 30
+SMI = "| NVIDIA-SMI 580.65.06   Driver Version: 580.65.06   CUDA Version: 13.0     |\n"
+
+
+@pytest.fixture
+def gpu_day(root):
+    return load_day(root / "config/gpu-day.yaml", root)
+
+
+@pytest.fixture
+def cpu_loop(root):
+    return load_day(root / "config/measured/cpu-loop.yaml", root)
+
+
+def test_every_workload_of_the_configuration_is_measured(root, gpu_day):
+    names = {file.stem for file in (root / "config/workloads").glob("*.yaml")} - {
+        "sec-dynamic-a-tuning",
+        "sec-flood-long",
+    }
+    assert {file.split("/")[-1].removesuffix(".yaml") for stage in gpu_day.stages for file in stage.workloads} == names
+
+
+def test_the_profile_comes_first_and_takes_an_hour_at_most(root, gpu_day):
+    listed = list(costs(gpu_day, root))
+    assert listed[0] == Cost("profile (at most)", 1, 3600.0)
+    flood = next(cost for cost in listed if cost.what == "first: sec-flood")
+    assert flood.runs == 8 * 3
+    assert flood.seconds == flood.runs * (30 + 5 + 120 + 150 + 30)
+    assert budget(gpu_day, root).splitlines()[-1].startswith("all ")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (("policies: [fcfs, lpm, fairway]", "policies: [fcfs, lmp, fairway]"), "unknown policy 'lmp'"),
+        (("cpu-spike.yaml", "cpu-spikes.yaml"), "there is no workload config/measured/workloads/cpu-spikes.yaml"),
+        (("repeats: 5", "repeats: 0"), "repeats and seeds.count must be at least 1"),
+        (("device: cpu", "device: tpu"), "device is 'tpu'"),
+        (("cpu-spike-64.yaml", "cpu-spike.yaml"), "a workload stands in two stages"),
+    ],
+)
+def test_a_wrong_configuration_is_refused(root, tmp_path, change, problem):
+    text = (root / "config/measured/cpu-loop.yaml").read_text(encoding="utf-8")
+    assert change[0] in text
+    file = tmp_path / "day.yaml"
+    file.write_text(text.replace(*change), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_day(file, root)
+    assert problem in str(caught.value)
+
+
+def by_name(found):
+    return {check.name: check for check in found}
+
+
+def test_a_card_that_can_do_it(gpu_day):
+    found = by_name(preflight.gpu_checks(gpu_day, "NVIDIA RTX A6000, 580.65.06, 49140, 5\n", SMI, "12.9"))
+    assert all(check.holds for check in found.values()), [str(check) for check in found.values()]
+    assert set(found) == {"GPU memory", "GPU is free", "driver"}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "smi", "torch_cuda", "fails"),
+    [
+        ("NVIDIA A10, 580.65.06, 23028, 5", SMI, "12.9", "GPU memory"),
+        ("NVIDIA RTX A6000, 580.65.06, 49140, 30000", SMI, "12.9", "GPU is free"),
+        ("NVIDIA RTX A6000, 535.10, 49140, 5", SMI.replace("13.0", "12.2"), "12.9", "driver"),
+        ("NVIDIA RTX A6000, 580.65.06, 49140, 5", "", "12.9", "driver"),
+        ("NVIDIA RTX A6000, 580.65.06, 49140, 5", SMI, None, "driver"),
+        ("", "", None, "GPU"),
+    ],
+)
+def test_what_a_card_lacks_is_named_with_a_remedy(gpu_day, gpus, smi, torch_cuda, fails):
+    failed = [check for check in preflight.gpu_checks(gpu_day, gpus, smi, torch_cuda) if not check.holds]
+    assert [check.name for check in failed] == [fails]
+    assert "Remedy: " in str(failed[0])
+
+
+def test_memory_and_disk(gpu_day, cpu_loop):
+    assert preflight.memory_check(gpu_day, 12 * GIB).holds
+    assert not preflight.memory_check(gpu_day, 11 * GIB).holds
+    assert preflight.memory_check(cpu_loop, 5 * GIB).holds
+    assert not preflight.memory_check(cpu_loop, 4 * GIB).holds, "the cache lies in the host's memory"
+    assert preflight.disk_check(10 * GIB).holds
+    assert not preflight.disk_check(9 * GIB).holds
+
+
+def test_the_weights_are_those_of_eight_billion():
+    assert preflight.weight_bytes("llama-3.1-8b") == pytest.approx(16.06e9, rel=0.001)

@@ -1,0 +1,241 @@
+"""The client against a server that does as it is told: times, counts, failures, prompts."""
+
+import asyncio
+import json
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from aiohttp import web
+
+from fairway.engine import Limits
+from fairway.errors import InputError
+from fairway.rows import MEASUREMENT, read_requests, read_runs
+from fairway.serving import RunningServer, Serving
+from fairway.serving.client import ask, completion_body
+from fairway.serving.prompts import FIRST_TOKEN, ORDINARY_TOKENS, token_ids
+from fairway.serving.wall_replay import measure
+from fairway.traces import Trace, chains
+
+MS = 1_000_000
+
+
+def trace(*rows, block_tokens=16, header=None) -> Trace:
+    """Rows of (arrival in ms, prompt tokens, output tokens, ids)."""
+    return Trace(
+        arrival_ns=np.array([row[0] * MS for row in rows], dtype=np.int64),
+        prompt_tokens=np.array([row[1] for row in rows], dtype=np.int64),
+        output_tokens=np.array([row[2] for row in rows], dtype=np.int64),
+        block_ids=np.array([block_id for row in rows for block_id in row[3]], dtype=np.int64),
+        block_offsets=np.cumsum([0, *(len(row[3]) for row in rows)]),
+        block_tokens=block_tokens,
+        kind=("",) * len(rows),
+        phase=("",) * len(rows),
+        header=header or {},
+    )
+
+
+class Scripted:
+    """Answers after ``delay_s`` with a token every ``gap_s``; what it counts may be falsified."""
+
+    def __init__(self, delay_s=0.05, gap_s=0.02):
+        self.delay_s, self.gap_s = delay_s, gap_s
+        self.bodies: list[dict] = []
+        self.dropped = self.resets = 0
+        self.counts_more = 0
+        self.fails = False
+
+    def application(self):
+        app = web.Application(client_max_size=1 << 26)
+        app.router.add_post("/v1/completions", self.complete)
+        app.router.add_post("/reset_prefix_cache", self.reset)
+        app.router.add_get("/metrics", self.metrics)
+        return app
+
+    async def complete(self, request):
+        body = await request.json()
+        self.bodies.append(body)
+        if self.fails:
+            return web.Response(status=500, text="no")
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        try:
+            await asyncio.sleep(self.delay_s)
+            for _ in range(body["max_tokens"]):
+                await answer.write(b'data: {"choices": [{"text": ""}]}\n\n')
+                await asyncio.sleep(self.gap_s)
+            usage = {
+                "prompt_tokens": len(body["prompt"]) + self.counts_more,
+                "completion_tokens": body["max_tokens"],
+                "prompt_tokens_details": {"cached_tokens": 16},
+            }
+            await answer.write(f"data: {json.dumps({'choices': [], 'usage': usage})}\n\ndata: [DONE]\n\n".encode())
+        except (ConnectionError, asyncio.CancelledError):
+            self.dropped += 1
+            raise
+        return answer
+
+    async def reset(self, request):
+        self.resets += 1
+        return web.json_response({"success": self.resets > 1})  # at first something still runs
+
+    async def metrics(self, request):
+        return web.Response(text=f'# HELP x\nvllm:num_preemptions_total{{engine="0"}} {3 * self.resets}\n')
+
+
+@contextmanager
+def served(script: Scripted, log: Path):
+    loop = asyncio.new_event_loop()
+    runner = web.AppRunner(script.application(), handler_cancellation=True)
+
+    async def start():
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        return runner.addresses[0][1]
+
+    port = loop.run_until_complete(start())
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    log.write_text("started\n")
+    try:
+        yield RunningServer(Serving(Limits(100), "fcfs", max_model_len=2_000), f"http://127.0.0.1:{port}", log)
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+
+
+THREE = trace((0, 40, 1, [1, 2, 3]), (100, 48, 3, [1, 2, 4]), (100, 32, 1, [1, 2]))
+
+
+def test_times_are_those_of_the_client(tmp_path):
+    with served(Scripted(delay_s=0.05, gap_s=0.02), tmp_path / "log") as server:
+        measured = measure(THREE, server)
+    ttft_ms = (measured.first_token_ns - THREE.arrival_ns) / MS
+    assert (ttft_ms >= 50).all()
+    assert (ttft_ms < 1_000).all(), "requests do not wait for one another"
+    assert (measured.late_ns >= 0).all()
+    assert len(measured.token_gap_ns) == 2
+    assert (measured.token_gap_ns >= 15 * MS).all()
+    assert measured.hit_tokens.tolist() == [16, 16, 16]
+    assert measured.preemptions == 0
+    assert measured.finish_ns[1] >= measured.first_token_ns[1] + 35 * MS
+
+
+def test_prompts_go_as_token_ids_and_the_cache_is_emptied_first(tmp_path):
+    script = Scripted(delay_s=0)
+    with served(script, tmp_path / "log") as server:
+        measure(THREE, server)
+    assert script.resets == 2, "asked again until it was done"
+    sent = {len(body["prompt"]): body["prompt"] for body in script.bodies}
+    assert {tokens: sent[tokens] for tokens in sent} == {len(ids): ids.tolist() for ids in token_ids(THREE)}
+    assert all(body["temperature"] == 0 and body["ignore_eos"] for body in script.bodies)
+
+
+def test_what_can_never_fit_is_not_sent(tmp_path):
+    too_long = trace((0, 40, 1, [1, 2, 3]), (1, 1_700, 1, range(107)), (2, 1_500, 600, range(94)), block_tokens=16)
+    script = Scripted(delay_s=0)
+    with served(script, tmp_path / "log") as server:
+        measured = measure(too_long, server)
+    assert len(script.bodies) == 1
+    assert measured.refused.tolist() == [False, True, True]
+    assert "cache, which holds 1584" in measured.refusals[0]
+
+
+def test_another_count_of_tokens_ends_the_measurement(tmp_path):
+    script = Scripted(delay_s=0)
+    script.counts_more = 1
+    with served(script, tmp_path / "log") as server, pytest.raises(InputError, match="the server counted 41 and 1"):
+        measure(THREE, server)
+
+
+def test_a_failed_request_ends_the_measurement(tmp_path):
+    script = Scripted()
+    script.fails = True
+    with served(script, tmp_path / "log") as server, pytest.raises(InputError, match="request 0 failed: HTTP 500: no"):
+        measure(THREE, server)
+
+
+def test_a_policy_that_raised_ends_the_measurement(tmp_path):
+    with served(Scripted(delay_s=0), tmp_path / "log") as server:
+        server.log.write_text("ERROR ordering failed, this step goes on by arrival: ZeroDivisionError\n")
+        with pytest.raises(InputError, match=r"the policy raised.*ZeroDivisionError"):
+            measure(THREE, server)
+
+
+def test_an_abort_drops_the_connection(tmp_path):
+    script = Scripted(delay_s=5)
+
+    async def aborted(url):
+        from aiohttp import ClientSession
+
+        async with ClientSession() as session:
+            return await ask(session, url, completion_body(np.arange(5, dtype=np.int32), 1), abort_after_s=0.1)
+
+    with served(script, tmp_path / "log") as server:
+        answer = asyncio.run(aborted(server.url))
+    assert answer.aborted
+    assert not answer.error
+    assert not answer.token_ns
+    assert script.dropped == 1
+
+
+def test_prompts_share_what_the_trace_shares():
+    some = trace(
+        *[(0, 546, 1, [499, 500])] * 2,
+        (0, 1000, 1, [499, 501]),
+        (0, 546, 1, [500, 499]),
+        (0, 600, 1, [499, 500]),
+        block_tokens=512,
+    )
+    ids = list(token_ids(some))
+    hashes = chains(some, 16)
+    for one in range(len(some)):
+        assert len(ids[one]) == some.prompt_tokens[one]
+        assert ids[one].min() >= FIRST_TOKEN
+        assert ids[one].max() < FIRST_TOKEN + ORDINARY_TOKENS
+        for other in range(len(some)):
+            shared = sum(a == b for a, b in zip(hashes[one], hashes[other], strict=False))
+            blocks = min(len(hashes[one]), len(hashes[other]))
+            same = [
+                np.array_equal(ids[one][: 16 * (block + 1)], ids[other][: 16 * (block + 1)]) for block in range(blocks)
+            ]
+            assert sum(same) == shared
+
+
+def test_measured_rows_say_what_they_are(tmp_path, monkeypatch):
+    from fairway.measuring import run_stage
+    from fairway.profile import load_profile
+    from fairway.traces import write_trace
+
+    file = tmp_path / "1.jsonl"
+    header = {"workload": "w", "seed": 7, "parameters": {"cache_blocks": 90}}
+    write_trace(trace((0, 40, 1, [1, 2, 3]), (10, 1_700, 1, range(107)), (20, 48, 3, [1, 2, 4]), header=header), file)
+    asked = []
+
+    @contextmanager
+    def server(serving, log):
+        asked.append(serving)
+        log.parent.mkdir(parents=True)
+        with served(Scripted(delay_s=0), log) as found:
+            yield RunningServer(serving, found.url, log)
+
+    monkeypatch.setattr(run_stage, "running_server", server)
+    profile = load_profile("a6000-llama-3.1-8b-modelled")
+    run = run_stage.Run(Serving(Limits(2), "lpm"), profile, "lpm", "a device", {"vllm": "0.32.0"})
+    (refusal,) = run_stage.run_workload(run, [file], tmp_path / "rows")
+    assert "request 1 can never fit" in refusal
+    assert asked[0].limits.cache_blocks == 90
+    requests = read_requests(tmp_path / "rows").to_pydict()
+    assert requests["outcome"] == ["served", "unservable", "served"]
+    assert requests["start_ns"] == [None, None, None], "no client knows when a request was scheduled"
+    assert requests["hit_tokens"] == [16, None, 16]
+    (row,) = read_runs(tmp_path / "rows").to_pylist()
+    assert (row["evidence"], row["backend"], row["seed"], row["refused"]) == ("measured", "vllm", 7, 1)
+    assert (row["prompt_tokens"], row["hit_tokens"], row["computed_tokens"]) == (88, 32, 56)
+    facts = json.loads((tmp_path / "rows" / MEASUREMENT).read_text())
+    assert facts["device"] == "a device"
+    assert facts["runs"][0]["client_late_ms"]["worst"] >= 0

@@ -1,0 +1,289 @@
+"""Measurements on a real engine: `snakemake -s workflow/measured.smk --config day=config/gpu-day.yaml --cores 2`.
+
+First the profile, then stage after stage; a run that is killed goes on where it stopped. One job has the device at a
+time.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from snakemake.settings.types import DeploymentMethod
+from snakemake.utils import min_version
+
+min_version("9.14")
+
+BASE = Path(workflow.basedir).parent
+sys.path[:0] = [str(BASE / "src"), str(BASE / "workflow")]
+
+from fairway.errors import EXIT_BAD_INPUT, InputError
+from fairway.measuring.day import budget, load_day
+from fairway.traces.corpus import FILE_NAMES
+from fairway.traces.workload import load_workload
+from environment import missing_vllm, use_sources
+from single_run import claim_folder
+
+use_sources(BASE, DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method)
+workflow.global_resources["device"] = 1  # whatever --cores says
+
+DAY_FILE = Path(config.get("day", BASE / "config/measured/cpu-loop.yaml"))
+try:
+    DAY = load_day(DAY_FILE, BASE)
+except InputError as error:
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(EXIT_BAD_INPUT)
+
+
+ROOT = f"results/measured/{DAY.profile.name}"
+PROFILE = f"{ROOT}/profile.json"
+CALIBRATION = f"{ROOT}/calibration/{{workload}}/{{seed}}.json"
+TRACE = f"{ROOT}/traces/{{workload}}/{{seed}}.jsonl"
+SIMULATED = f"{ROOT}/rows/sim/{{workload}}/{{policy}}"
+MEASURED = f"{ROOT}/rows/vllm/{{repeat}}/{{workload}}/{{policy}}"
+SIZES = (
+    f"--budget-tokens {DAY.engine.budget_tokens} --max-num-seqs {DAY.engine.max_num_seqs}"
+    f" --block-tokens {DAY.engine.block_tokens}"
+)
+DEVICE = f"--device {DAY.device} --model {DAY.model}"
+ENVIRONMENT = f"../envs/vllm-{'gpu' if DAY.device == 'cuda' else 'cpu'}.yaml"
+REPEATS = list(range(1, DAY.repeats + 1))
+STAGE_NAMES = [stage.name for stage in DAY.stages]
+
+
+wildcard_constraints:
+    seed=r"\d+",
+    repeat=r"\d+",
+    workload=r"[^/]+",
+    policy=r"[^/]+",
+    stage="|".join(STAGE_NAMES),
+
+
+def workload_file(wildcards):
+    """Give the file of a job's workload."""
+    return os.path.relpath(BASE / DAY.file_of(wildcards.workload))
+
+
+def workload_corpus(wildcards):
+    """Give the corpus that a workload's requests are made of."""
+    return f"data/corpus/{FILE_NAMES[load_workload(BASE / DAY.file_of(wildcards.workload)).corpus]}"
+
+
+def stage_seals(stage, pattern):
+    """Give a stage's rows, of all repeats."""
+    names = [Path(file).stem for file in stage.workloads]
+    return expand(f"{pattern}/seal.json", workload=names, policy=stage.policies, repeat=REPEATS)
+
+
+def before(wildcards):
+    """Give what has to be there before a measurement: the stage before its own, measured."""
+    place = next(
+        place
+        for place, stage in enumerate(DAY.stages)
+        if wildcards.workload in [Path(file).stem for file in stage.workloads]
+    )
+    return stage_seals(DAY.stages[place - 1], MEASURED) if place else []
+
+
+def folders(seals):
+    """Give the folders of sealed rows."""
+    return [str(Path(seal).parent) for seal in seals]
+
+
+onstart:
+    if missing_vllm(BASE):
+        print(f"error: {missing_vllm(BASE)}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
+    claim_folder()
+    print(budget(DAY, BASE), file=sys.stderr)
+
+
+# Claims are asked of the paper's workloads, which a CPU's are not.
+CLAIMS = [f"{ROOT}/tables/claims.json"] if DAY.device == "cuda" else []
+
+
+def claim_group(stage):
+    """Give a stage's results as answer_claims.py wants them."""
+    names = [Path(file).stem for file in stage.workloads]
+    return f"{','.join(names)}:{','.join(stage.policies)}:{DAY.seeds.count}"
+
+
+rule all:
+    input:
+        CLAIMS,
+        expand(f"{ROOT}/tables/{{stage}}.md", stage=STAGE_NAMES),
+        f"{ROOT}/figures/profile.pdf",
+
+
+rule measure_profile:
+    output:
+        PROFILE,
+    log:
+        f"{ROOT}/logs/profile.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        device=1,
+    params:
+        sizes=SIZES,
+        device=DEVICE,
+        name=DAY.profile.name,
+        blocks=DAY.profile.cache_blocks,
+        contexts=f"--most-context {DAY.profile.most_context} --repeats {DAY.profile.repeats} --seed {DAY.profile.seed}",
+    shell:
+        '"$VLLM_PYTHON" "$SCRIPTS"/measure_profile.py {params.device} --name {params.name} {params.sizes}'
+        " --cache-blocks {params.blocks} {params.contexts} --out {output:q} 2>&1 | tee {log:q}"
+
+
+rule plot_profile:
+    input:
+        PROFILE,
+    output:
+        pdf=f"{ROOT}/figures/profile.pdf",
+        svg=f"{ROOT}/figures/profile.svg",
+    log:
+        f"{ROOT}/logs/plot_profile.log",
+    conda:
+        "../envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/plot_profile.py --profile {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
+        " 2>&1 | tee {log:q}"
+
+
+for corpus, file_name in FILE_NAMES.items():
+
+    rule:
+        name:
+            f"build_{corpus}_corpus"
+        output:
+            f"data/corpus/{file_name}",
+        log:
+            f"{ROOT}/logs/corpus/{corpus}.log",
+        conda:
+            "../envs/traces.yaml"
+        params:
+            corpus=corpus,
+            seed=DAY.corpus_seed,
+        shell:
+            'python "$SCRIPTS"/build_corpus.py --corpus {params.corpus} --seed {params.seed} --out {output:q} 2>&1'
+            " | tee {log:q}"
+
+
+rule build_traces:
+    input:
+        corpus=workload_corpus,
+        profile=PROFILE,
+        workload=workload_file,
+    output:
+        calibrations=expand(CALIBRATION, seed=DAY.seeds.all, allow_missing=True),
+        traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
+    log:
+        f"{ROOT}/logs/build_traces/{{workload}}.log",
+    conda:
+        "../envs/traces.yaml"
+    params:
+        seeds=DAY.seeds.all,
+        sizes=SIZES,
+        calibrations=subpath(output[0], parent=True),
+        traces=subpath(output[DAY.seeds.count], parent=True),
+    shell:
+        'python "$SCRIPTS"/build_traces.py --workload {input.workload:q} --seeds {params.seeds}'
+        " --corpus {input.corpus:q} --profile {input.profile:q} {params.sizes}"
+        " --calibrations-dir {params.calibrations:q} --traces-dir {params.traces:q} 2>&1 | tee {log:q}"
+
+
+rule simulate:
+    input:
+        traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
+        profile=PROFILE,
+    output:
+        f"{SIMULATED}/seal.json",
+    log:
+        f"{ROOT}/logs/simulate/{{workload}}/{{policy}}.log",
+    conda:
+        "../envs/replay.yaml"
+    params:
+        sizes=SIZES,
+        folder=subpath(output[0], parent=True),
+    shell:
+        'python "$SCRIPTS"/replay.py --policy {wildcards.policy} --traces {input.traces:q} --profile {input.profile:q}'
+        " {params.sizes} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+
+
+rule measure:
+    input:
+        before=before,
+        traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
+        profile=PROFILE,
+    output:
+        f"{MEASURED}/seal.json",
+    log:
+        f"{ROOT}/logs/measure/{{workload}}/{{policy}}/{{repeat}}.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        device=1,
+    params:
+        sizes=SIZES,
+        device=DEVICE,
+        folder=subpath(output[0], parent=True),
+    shell:
+        '"$VLLM_PYTHON" "$SCRIPTS"/measure.py --policy {wildcards.policy} --traces {input.traces:q}'
+        " --profile {input.profile:q} {params.device} {params.sizes} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+
+
+rule compare:
+    input:
+        simulated=lambda wildcards: stage_seals(DAY.stages[STAGE_NAMES.index(wildcards.stage)], SIMULATED),
+        measured=lambda wildcards: stage_seals(DAY.stages[STAGE_NAMES.index(wildcards.stage)], MEASURED),
+    output:
+        f"{ROOT}/tables/{{stage}}.json",
+        f"{ROOT}/tables/{{stage}}.csv",
+        f"{ROOT}/tables/{{stage}}.md",
+    log:
+        f"{ROOT}/logs/compare/{{stage}}.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        simulated=lambda wildcards, input: folders(input.simulated),
+        measured=lambda wildcards, input: folders(input.measured),
+        folder=subpath(output[0], parent=True),
+    shell:
+        'python "$SCRIPTS"/compare_measured.py --simulated {params.simulated:q} --measured {params.measured:q}'
+        " --out-dir {params.folder:q} --name {wildcards.stage} 2>&1 | tee {log:q}"
+
+
+rule check_exact:
+    output:
+        "results/exact.json",
+    log:
+        f"{ROOT}/logs/check_exact.log",
+    conda:
+        "../envs/replay.yaml"
+    shell:
+        'python "$SCRIPTS"/check_exact.py --out {output:q} 2>&1 | tee {log:q}'
+
+
+rule answer_claims:
+    input:
+        rows=[file for stage in DAY.stages for file in stage_seals(stage, MEASURED)],
+        exact=rules.check_exact.output,
+        claims=os.path.relpath(BASE / "paper/claims.yaml"),
+    output:
+        csv=f"{ROOT}/tables/claims.csv",
+        md=f"{ROOT}/tables/claims.md",
+        json=f"{ROOT}/tables/claims.json",
+    log:
+        f"{ROOT}/logs/answer_claims.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        rows_root=subpath(input[0], ancestor=3),
+        workloads=[Path(file).stem for file in DAY.stages[0].workloads],
+        policies=DAY.stages[0].policies,
+        also=[claim_group(stage) for stage in DAY.stages[1:]],
+        seeds=DAY.seeds.count,
+        folder=subpath(output.csv, parent=True),
+    shell:
+        'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q} --workloads {params.workloads:q}'
+        " --policies {params.policies:q} --seeds-expected {params.seeds} --also {params.also:q} --exact {input.exact:q}"
+        " --claims {input.claims:q} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
