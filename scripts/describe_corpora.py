@@ -8,23 +8,22 @@ from pathlib import Path
 from fairway.command import not_negative, run
 from fairway.files import write_text
 from fairway.traces.corpora_card import card, compare_agents, compare_filings, compare_questions
+from fairway.traces.corpus import as_kind, read_corpus
 from fairway.traces.mooncake import read_trace
-from fairway.traces.musique_file import read_questions
-from fairway.traces.tokenizer import NAME, llama3_counter
+from fairway.traces.questions import Questions
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description="Compare the embedded corpora with the real data that they follow, and write the data card with "
-        "the distances. Needs the package tiktoken."
+        "the distances."
     )
-    parser.add_argument("--questions", required=True, type=Path, help="MuSiQue questions, JSON lines")
-    parser.add_argument("--tokenizer", required=True, type=Path, help="tokenizer.model of the package llama-models")
+    parser.add_argument("--questions", required=True, type=Path, help="real corpus of MuSiQue's questions (JSON)")
     parser.add_argument("--agent-trace", required=True, type=Path, help="Mooncake's agent trace, JSON lines")
     parser.add_argument("--seed", type=not_negative, default=1, help="seed of the embedded corpora (default 1)")
     parser.add_argument("--out", required=True, type=Path, help="Markdown file to write")
     arguments = parser.parse_args()
-    questions = read_questions(arguments.questions, llama3_counter(arguments.tokenizer), NAME)
+    questions = as_kind(Questions, read_corpus(arguments.questions))
     comparisons = [
         *compare_filings(arguments.seed),
         *compare_questions(questions, arguments.seed),

@@ -3,6 +3,7 @@
 import gzip
 import http.server
 import json
+import signal
 import sys
 import tempfile
 import threading
@@ -157,6 +158,7 @@ def own_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 if __name__ == "__main__":
     made, by_hand = serve(Path(sys.argv[1]), int(sys.argv[2]))
     print(json.dumps({"address": made.address}), flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         by_hand.serve_forever()
     except KeyboardInterrupt:

@@ -11,10 +11,14 @@ from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import write_json
 from fairway.traces.agent_trace import AgentTrace, read_agent_trace, write_agent_trace
+from fairway.traces.checksum import content
+from fairway.traces.corpus_text import DRAWN_BOS, read_text, write_text_ids
 from fairway.traces.embedded_agents import make_agent_trace
 from fairway.traces.filings import Filings, make_filings
+from fairway.traces.prompts import BlockNumbers
 from fairway.traces.questions import Questions, make_questions
 from fairway.traces.settings import settings
+from fairway.traces.token_blocks import TokenBlocks, TokenSink
 from fairway.yamlfile import YamlFile
 
 Corpus = Filings | Questions | AgentTrace
@@ -44,11 +48,16 @@ def make_corpus(seed: int, name: str = "sec") -> Corpus:
 
 
 def write_corpus(corpus: Corpus, path: Path) -> None:
-    """Write a corpus with its checksum: an agent trace in Mooncake's format, every other one as JSON."""
+    """Write a corpus with its checksum: an agent trace in Mooncake's format, every other one as JSON.
+
+    The token ids of one with text lie beside it, ``sec.tokens.npy`` for ``sec.json``.
+    """
     if isinstance(corpus, AgentTrace):
         write_agent_trace(corpus, path)
     else:
-        write_json(path, {**dataclasses.asdict(corpus), "sha256": corpus.sha256()})
+        if corpus.text is not None:
+            write_text_ids(corpus.text, path)
+        write_json(path, {**content(corpus), "sha256": corpus.sha256()})
 
 
 def read_corpus(path: Path) -> Corpus:
@@ -68,11 +77,24 @@ def read_corpus(path: Path) -> Corpus:
     name = fields.get("name") if isinstance(fields, dict) else None
     if not isinstance(name, str) or name not in _JSON_CORPORA:
         raise InputError("this is not a corpus file", remedy=_REMEDY, file=path)
-    checksum = fields.pop("sha256", None)
+    checksum, description = fields.pop("sha256", None), fields.pop("text", None)
     corpus = settings(_JSON_CORPORA[name], YamlFile(path, fields, lines={}))
+    if description is not None:
+        corpus = dataclasses.replace(corpus, text=read_text(description, path))
     if checksum != corpus.sha256():
         raise InputError("the corpus was changed: its SHA-256 differs", remedy=_REMEDY, file=path)
     return corpus
+
+
+def numbering(corpus: Corpus, seed: int, sink: TokenSink | None = None) -> BlockNumbers:
+    """Return what gives the blocks of a seed's prompts their ids; the prompts' token ids go to ``sink``.
+
+    Where the corpus has text, blocks are numbered by their tokens. Otherwise token ids are drawn, only for a sink.
+    """
+    if corpus.text is None and sink is None:
+        return BlockNumbers()
+    bos = DRAWN_BOS if corpus.text is None else corpus.text.bos
+    return TokenBlocks(lambda segment: corpus.tokens(segment, seed), bos, sink)
 
 
 def as_kind(kind: type[C], corpus: Corpus) -> C:
