@@ -10,13 +10,12 @@ import numpy as np
 
 from fairway.errors import InputError
 from fairway.sources.edgar.text import FilingText
+from fairway.sources.kinds import real_kind
 from fairway.sources.tokenizer import Tokenizer
 from fairway.traces.corpus_text import CorpusText
 from fairway.traces.filings import CHUNK_TOKENS, Filings
 from fairway.traces.musique_file import QuestionTexts
 from fairway.traces.questions import Questions
-
-REAL = "real"
 
 
 def real_filings(texts: Iterable[FilingText], tokenizer: Tokenizer, seed: int) -> Filings:
@@ -40,7 +39,9 @@ def real_filings(texts: Iterable[FilingText], tokenizer: Tokenizer, seed: int) -
     if not ids:
         raise InputError("there is no filing", remedy="list some")
     lengths = tuple(len(found) for found in ids)
-    return Filings("sec", REAL, seed, tokenizer.name, CHUNK_TOKENS, lengths, _text(tokenizer, origin, ids))
+    return Filings(
+        "sec", real_kind(tokenizer.name), seed, tokenizer.name, CHUNK_TOKENS, lengths, _text(tokenizer, origin, ids)
+    )
 
 
 def real_questions(texts: QuestionTexts, origin: str, tokenizer: Tokenizer, seed: int) -> Questions:
@@ -50,7 +51,7 @@ def real_questions(texts: QuestionTexts, origin: str, tokenizer: Tokenizer, seed
     count = len(texts.paragraphs)
     return Questions(
         name="musique",
-        kind=REAL,
+        kind=real_kind(tokenizer.name),
         seed=seed,
         tokenizer=tokenizer.name,
         paragraph_tokens=tuple(lengths[:count]),

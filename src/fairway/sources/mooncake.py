@@ -7,14 +7,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from fairway.files import sha256
-from fairway.sources.corpora import REAL
+from fairway.sources.kinds import real_kind
 from fairway.sources.settings import TraceSource
 from fairway.sources.web import Manners, Web, is_there
 from fairway.traces.agent_trace import AgentTrace
 from fairway.traces.mooncake import read_trace
 
 AGENT = "fairway (a research artifact that replays this trace)"
-TOKENIZER = "unknown: lengths as published"
+TOKENIZER = "lengths as published"
+KIND = real_kind(TOKENIZER)
 MANNERS = Manners(AGENT, requests_per_s=1.0, timeout_s=20.0, deadline_s=600.0, attempts=4, backoff_s=1.0)
 
 
@@ -32,8 +33,8 @@ def read_trace_source(source: TraceSource, downloads: Path) -> AgentTrace:
             Web(urlsplit(source.url).netloc, MANNERS).fetch(source.url, path, source.sha256)
     trace = read_trace(path)
     header = {
-        "corpus_kind": REAL,
+        "corpus_kind": KIND,
         "tokenizer": "unknown: lengths as published",
         "origin": f"{path.name}, SHA-256 {sha256(path)}",
     }
-    return AgentTrace(REAL, 0, str(header["tokenizer"]), dataclasses.replace(trace, header=header))
+    return AgentTrace(KIND, 0, str(header["tokenizer"]), dataclasses.replace(trace, header=header))

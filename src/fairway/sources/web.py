@@ -78,7 +78,11 @@ class Web:
                     remedy="see what changed; the list of checksums is then to be made anew",
                 )
 
-    def _try_often(self, url: str, part: Path) -> None:
+    def reach(self, url: str) -> None:
+        """See that there is something at ``url``; what it is stays there. Raises as `fetch` does."""
+        self._try_often(url, None)
+
+    def _try_often(self, url: str, part: Path | None) -> None:
         for attempt in range(1, self._manners.attempts + 1):
             try:
                 return self._try(url, part)
@@ -94,10 +98,12 @@ class Web:
                     time.sleep(self._manners.backoff_s * 2 ** (attempt - 1))
         return None
 
-    def _try(self, url: str, part: Path) -> None:
+    def _try(self, url: str, part: Path | None) -> None:
         try:
             with self._ask(url) as response:
                 self._judge(response, url)
+                if part is None:
+                    return
                 with part.open("wb") as file:
                     file.writelines(self._pieces(response))
         except requests.exceptions.SSLError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fairway.errors import InputError
-from fairway.files import atomic_path
 from fairway.traces.prompts import Segment
 from fairway.traces.streams import scale_to_integers, stream
 
@@ -20,7 +20,6 @@ TokenIds = npt.NDArray[np.uint32]
 
 DRAWN_LOWEST, DRAWN_HIGHEST = 1_000, 30_000  # ordinary words of any tokenizer, no special ones
 DRAWN_BOS = 1
-_REMEDY = "make the corpus again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class CorpusText:
 
     @cached_property
     def _sha256(self) -> str:
-        return hashlib.sha256(np.ascontiguousarray(self.ids, dtype="<u4").tobytes()).hexdigest()
+        return hashlib.sha256(_bytes(self.ids)).hexdigest()
 
     def description(self) -> dict[str, Any]:
         """Return everything but the ids, which the checksum stands for."""
@@ -79,32 +78,30 @@ def drawn_tokens(segment: Segment, seed: int) -> TokenIds:
     return scale_to_integers(uniforms, DRAWN_LOWEST, DRAWN_HIGHEST).astype(np.uint32)
 
 
-def text_path(corpus_path: Path) -> Path:
-    """Return where a corpus file's token ids lie: ``sec.tokens.npy`` for ``sec.json``."""
-    return corpus_path.with_suffix(".tokens.npy")
+def text_fields(text: CorpusText) -> dict[str, Any]:
+    """Return a text as a corpus file holds it: described, with the ids as base64 of little-endian 32-bit numbers."""
+    return {**text.description(), "ids": base64.b64encode(_bytes(text.ids)).decode("ascii")}
 
 
-def write_text_ids(text: CorpusText, corpus_path: Path) -> None:
-    """Write the ids beside the corpus file, atomically."""
-    with atomic_path(text_path(corpus_path)) as part, part.open("wb") as file:
-        np.save(file, np.ascontiguousarray(text.ids, dtype="<u4"))
-
-
-def read_text(description: Any, corpus_path: Path) -> CorpusText:
-    """Read the ids beside a corpus file; they stay in the file until they are needed.
+def read_text(fields: Any, file: Path) -> CorpusText:
+    """Return the text that a corpus file holds.
 
     Raises:
-        InputError: the file is missing, or is not the one that the corpus was made with.
+        InputError: its ids cannot be read, or were changed.
     """
-    path = text_path(corpus_path)
+    remedy = "make the corpus again"
     try:
-        ids = np.load(path, mmap_mode="r")
-        text = CorpusText(int(description["bos"]), int(description["system_tokens"]), tuple(description["origin"]), ids)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"the corpus's token ids cannot be read ({error})", remedy=_REMEDY, file=path) from error
-    if text.description() != description:
-        raise InputError("the token ids were changed: their SHA-256 differs", remedy=_REMEDY, file=path)
+        ids = np.frombuffer(base64.b64decode(fields["ids"], validate=True), dtype="<u4")
+        text = CorpusText(int(fields["bos"]), int(fields["system_tokens"]), tuple(fields["origin"]), ids)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"the corpus's token ids cannot be read ({error})", remedy=remedy, file=file) from error
+    if text_fields(text) != fields:
+        raise InputError("the corpus's token ids were changed: their SHA-256 differs", remedy=remedy, file=file)
     return text
+
+
+def _bytes(ids: TokenIds) -> bytes:
+    return np.ascontiguousarray(ids, dtype="<u4").tobytes()
 
 
 def _stream_of(segment: Segment, seed: int) -> np.random.Generator:

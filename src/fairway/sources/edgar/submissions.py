@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairway import jsontext
 from fairway.errors import InputError
 
 AMENDED = "/A"
@@ -49,8 +49,8 @@ def read_page(path: Path) -> Page:
         InputError: the file is not such a page.
     """
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        value = jsontext.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise InputError(f"the list of submissions is not JSON ({error})", remedy=_REMEDY, file=path) from error
     filings = value.get("filings", {"recent": value}) if isinstance(value, dict) else {}
     columns, older = (filings.get("recent"), filings.get("files", [])) if isinstance(filings, dict) else (None, [])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import sha256, write_json
 from fairway.sources.edgar.document import decode, is_markup, primary_text
@@ -63,8 +63,8 @@ def read_filing_text(path: Path) -> FilingText:
     """
     remedy = "make it again"
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        fields = jsontext.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise InputError(f"the filing's text cannot be read ({error})", remedy=remedy, file=path) from error
     if not isinstance(fields, dict):
         raise InputError("this is no filing's text", remedy=remedy, file=path)
