@@ -71,6 +71,8 @@ def test_tables_are_readable() -> None:
     <tr><td><p>Two</p><p>lines</p></td><td>—</td></tr><tr><td>•</td><td>a point</td></tr></table>"""
     assert lines_of(table) == ["Net sales | $1,163.8 | (2)%", "Two lines | —", "• a point"]
     assert row_text(["", "$", ""]) == "$"
+    assert row_text(["Change", "$", "%"]) == "Change | $ | %"
+    assert row_text(["Loss", "$", "(", "5", ")", "—", "%"]) == "Loss | $(5) | —%"
     layout = (
         "<table><tr><td><p>A page.</p><table><tr><td>a</td><td>b</td></tr></table><p>Its end.</p></td></tr></table>"
     )
@@ -94,7 +96,7 @@ def test_page_furniture_goes_and_text_stays() -> None:
             f"Form 10-Q | {page}",
             "\f",
         ]
-    lines = without_furniture(["Cover", *pages, "12", "Table of Contents", "The end"])
+    lines = without_furniture(["Cover", *pages, "12", "Table of Contents", "The end", "30"])
     assert lines[0] == "Cover" and lines[-1] == "The end"
     assert [line for line in lines if line.startswith("Text")] == [f"Text of page {page}." for page in range(1, 9)]
     assert not any("Form 10-Q" in line or line in {"GameStop Corp.", "12", "Table of Contents"} for line in lines[2:])

@@ -18,12 +18,14 @@ _BLOCKS = {
 }
 _CELLS = {"td", "th"}
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_SET_OFF = re.compile(r"(?:padding|margin)-left\s*:\s*[1-9]", re.IGNORECASE)
 _NEW_PAGE = re.compile(r"(?:page-break|break)-(?:before|after)\s*:\s*(?:always|page)", re.IGNORECASE)
-_BULLET = re.compile(r"^[•●◦▪■□\-\u2013\u2014*·]$")
+_BULLET = re.compile(r"^(?:[•●◦▪■□·]|\d{1,2}\.)$")  # or a number that belongs to the next line
 _OPENS = re.compile(r"^[$€£¥(]+$")  # what a table keeps in a cell of its own before a number
 _CLOSES = re.compile(r"^[)%]+$")  # and behind it
-NEAR_BREAK = 3  # lines before and behind a page's end that may be its footer or the next one's header
-FURNITURE_SHARE = 0.2  # of the pages that such a line stands on
+_BEGINS_NUMBER, _ENDS_NUMBER = re.compile(r"^[(\d.\u2014\u2013-]"), re.compile(r"[\d)\u2014\u2013-]$")
+NEAR_BREAK = 6  # lines before and behind a page's end that may be its footer or the next one's header
+FURNITURE_SHARE = 0.08  # of the pages that such a line stands on
 _PAGE_NUMBER = re.compile(
     r"^(?:page\s+)?[-\u2013\u2014]?\s*(?:(?:F-|[A-Z]-)?\d{1,3}|[ivx]{1,5})\s*[-\u2013\u2014]?$", re.IGNORECASE
 )
@@ -63,6 +65,7 @@ def _plain_line(line: str) -> str:
 
 def without_furniture(lines: Sequence[str]) -> list[str]:
     """Drop page numbers, links to the contents, and what recurs at the pages' ends; and the marks of these ends."""
+    lines = [*lines, PAGE_BREAK]  # the last page ends too
     breaks = [place for place, line in enumerate(lines) if line == PAGE_BREAK]
     edges = [edge for place in breaks for edge in _edges(lines, place)]
     recurring = Counter(_without_page(lines[place]) for edge in edges for place in edge)
@@ -71,7 +74,8 @@ def without_furniture(lines: Sequence[str]) -> list[str]:
     for edge in edges:
         # From the page's end on: behind the first line of the text proper everything is text.
         for place in edge:
-            if not _PAGE_NUMBER.match(lines[place]) and recurring[_without_page(lines[place])] < enough:
+            line = lines[place]
+            if not (_PAGE_NUMBER.match(line) or _BACK_LINK.match(line)) and recurring[_without_page(line)] < enough:
                 break
             dropped.add(place)
     return [line for place, line in enumerate(lines) if place not in dropped and not _BACK_LINK.match(line)]
@@ -81,12 +85,13 @@ def row_text(cells: Iterable[str]) -> str:
     """Return a table row as a line: cells without the empty ones, signs at their numbers."""
     parts: list[str] = []
     opened = ""
-    for cell in cells:
-        if not cell:
-            continue
+    for cell in filter(None, cells):
+        if opened and not _OPENS.match(cell) and not _BEGINS_NUMBER.match(cell):
+            parts.append(opened)  # a column's heading, not the sign of a number
+            opened = ""
         if _OPENS.match(cell):
             opened += cell
-        elif _CLOSES.match(cell) and parts and not opened:
+        elif _CLOSES.match(cell) and parts and not opened and _ENDS_NUMBER.search(parts[-1]):
             parts[-1] += cell
         else:
             parts.append(opened + cell)
@@ -139,6 +144,8 @@ class _Reader:
                 self._depth = 1
             elif element.tag == "tr":
                 self._cells = []
+        elif _SET_OFF.search(element.get("style", "")):
+            self._pieces.append(" ")  # a number and its heading, apart by style alone
         self._pieces.append(element.text or "")
 
     def _end(self, element: etree._Element) -> None:
@@ -171,7 +178,9 @@ class _Reader:
         self._pieces = []
 
     def _add(self, line: str) -> None:
-        if line:
+        if line and self._lines and _BULLET.match(self._lines[-1]):
+            self._lines[-1] += f" {line}"  # laid out side by side without a table
+        elif line:
             self._lines.append(line)
 
 
