@@ -62,7 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         agent = self.headers.get("User-Agent", "")
         fault = self.mirror.note(self.path, agent)
-        if "@" not in agent or fault == "403":
+        if ("@" not in agent and "trace" not in self.path) or fault == "403":
             return self.answer(403, b"<html><body>Your request originates from an undeclared tool</body></html>")
         if fault == "429":
             return self.answer(429, b"slower", {"Retry-After": self.mirror.retry_after})
