@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.command import run
 from fairway.sources.edgar.fetch import Edgar
-from fairway.sources.edgar.listing import find_filing, pinned_filings, read_listing
+from fairway.sources.edgar.listing import find_filing
 from fairway.sources.edgar.text import extract_text, write_filing_text
 from fairway.sources.settings import read_sources
 
@@ -21,13 +21,11 @@ def main() -> int:
     parser.add_argument("--accession", required=True, help="the filing's number, one of the list")
     parser.add_argument("--sources", required=True, type=Path, help="sources file (YAML), as config/sources.yaml")
     parser.add_argument("--downloads", required=True, type=Path, help="folder of documents, <accession>.htm")
-    parser.add_argument("--listing", type=Path, help="list of filings (CSV); the pinned one by default")
     parser.add_argument("--out", required=True, type=Path, help="file to write (JSON)")
     arguments = parser.parse_args()
-    filings = read_listing(arguments.listing) if arguments.listing else pinned_filings()
-    filing = find_filing(filings, arguments.accession)
-    edgar = Edgar(read_sources(arguments.sources).edgar, arguments.downloads)
-    text = extract_text(filing, edgar.document(filing))
+    source = read_sources(arguments.sources).edgar
+    filing = find_filing(source.filings(), arguments.accession)
+    text = extract_text(filing, Edgar(source, arguments.downloads).document(filing))
     write_filing_text(text, arguments.out)
     print(f"{filing.ticker} {filing.period}: {len(text.sections)} sections, {len(text.text)} characters")
     return 0

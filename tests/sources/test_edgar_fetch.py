@@ -66,7 +66,9 @@ def mirror(edgar_folder: Path, start_mirror: Callable[[Path], Any]) -> Any:
 
 @pytest.fixture
 def source(mirror: Any) -> EdgarSource:
-    return EdgarSource(mirror.address, mirror.address, "Test Group test@example.org", 10.0, 0.5, 1.0, 3, 0.05, "refuse")
+    return EdgarSource(
+        mirror.address, mirror.address, "Test Group test@example.org", 10.0, 0.5, 1.0, 3, 0.05, "refuse", None
+    )
 
 
 @pytest.fixture

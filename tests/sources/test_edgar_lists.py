@@ -93,7 +93,9 @@ def test_documents_by_the_address_that_they_have(
     (archive / "000000000112000007/q12.htm").write_bytes(b"<p>2012</p>")
     (archive / "0000000001-09-000004.txt").write_bytes(b"<SEC-DOCUMENT>2009")
     mirror = start_mirror(folder)
-    source = EdgarSource(mirror.address, mirror.address, "Test test@example.org", 10.0, 1.0, 2.0, 2, 0.05, "refuse")
+    source = EdgarSource(
+        mirror.address, mirror.address, "Test test@example.org", 10.0, 1.0, 2.0, 2, 0.05, "refuse", None
+    )
     edgar = Edgar(source, tmp_path / "downloads")
 
     def filing(accession: str, form: str = "10-Q") -> Filing:

@@ -3,7 +3,7 @@
 import json
 import shlex
 
-from fairway.sources.edgar.listing import pinned_filings
+from fairway.sources.settings import read_sources
 from fingerprint import SOURCES_SOURCES
 
 SOURCES_CODE = fingerprint(PACKAGE, SOURCES_SOURCES)
@@ -28,8 +28,17 @@ def corpus_inputs(wildcards):
     found = [FOUND] if CONFIG.corpus.kind == "auto" else []
     if corpus_kind() != "real":
         return found
-    filings = [filing.accession for filing in pinned_filings()] if wildcards.corpus == "sec" else []
+    filings = listed_filings() if wildcards.corpus == "sec" else []
     return [*found, SOURCES_FILE, *expand(FILING, accession=filings)]
+
+
+def listed_filings():
+    """Give the numbers of the filings to fetch."""
+    try:
+        return [filing.accession for filing in read_sources(Path(SOURCES_FILE)).edgar.filings()]
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
 
 
 def corpus_options(wildcards, input):

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from fairway.errors import InputError
-from fairway.sources.edgar.listing import pinned_filings
 from fairway.sources.mooncake import MANNERS
 from fairway.sources.settings import Sources
 from fairway.sources.tokenizer import load_tokenizer
@@ -46,7 +45,7 @@ def _check_packages(sources: Sources) -> None:
 
 def _check_services(sources: Sources) -> None:
     edgar = sources.edgar
-    first = pinned_filings()[0]
+    first = edgar.filings()[0]
     _reach(f"{edgar.data_url.rstrip('/')}/submissions/CIK{first.cik:010d}.json", edgar.archives_url, edgar.manners())
     if sources.musique.file is None:
         _reach(f"{HUB}/{sources.musique.hub}", HUB, MANNERS)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairway.errors import InputError
+from fairway.sources.edgar.listing import Filing, pinned_filings, read_listing
 from fairway.sources.web import Manners
 from fairway.traces.settings import settings
 from fairway.yamlfile import read_yaml
@@ -31,6 +32,7 @@ class EdgarSource:
     attempts: int
     backoff_s: float
     changed_documents: Literal["refuse", "accept"]  # whose checksum is not the list's
+    listing: str | None  # file with other filings than the pinned ones
 
     def __post_init__(self) -> None:
         if not 0 < self.requests_per_s <= HIGHEST_RATE_PER_S:
@@ -38,6 +40,10 @@ class EdgarSource:
         if not (_ADDRESS.fullmatch(self.data_url) and _ADDRESS.fullmatch(self.archives_url)):
             raise ValueError("data_url and archives_url must begin with http:// or https://")
         self._manners("")  # refuses what it must
+
+    def filings(self) -> tuple[Filing, ...]:
+        """Return the filings to fetch."""
+        return pinned_filings() if self.listing is None else read_listing(Path(self.listing))
 
     def manners(self) -> Manners:
         """Return how to ask.
