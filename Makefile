@@ -38,7 +38,8 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference causes test test-all real-env vllm-env parity-full peer-env bench lock clean
+.PHONY: help reproduce check-cores reference causes test test-all data-card real-env vllm-env parity-full peer-env bench lock \
+	clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -60,6 +61,11 @@ test: $(DEV_STAMP) ## Run the tests and the linters, without the slow tests.
 test-all: $(DEV_STAMP) ## Run all tests and the linters.
 	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup --ignore tests/vllm
 	$(VLLM_TESTS)
+
+data-card: $(REAL_STAMP) ## Compare real corpora with the embedded ones, and show it in data/README.md.
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile config/real.yaml -- results/data-card.md figures/corpora.svg
+	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_card.py --card results/data-card.md --figure figures/corpora.svg \
+		--figure-copy docs/figures/corpora.svg --page data/README.md
 
 real-env: $(REAL_STAMP) ## Add to .venv what `corpus: {kind: real}` needs.
 

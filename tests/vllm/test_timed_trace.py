@@ -50,10 +50,10 @@ def sampled(path: Path, count: int) -> list[Any]:
 def of_prompts(prompts: list[list[int]]) -> Trace:
     """Return prompts as a trace whose blocks are numbered by their tokens."""
     numbers: dict[tuple[int, ...], int] = {}
-    ids = [
-        [numbers.setdefault(tuple(prompt[: end + BLOCK_TOKENS]), len(numbers)) for end in range(0, len(prompt), BLOCK_TOKENS)]
-        for prompt in prompts
-    ]
+    ids = []
+    for prompt in prompts:
+        ends = range(BLOCK_TOKENS, len(prompt) + BLOCK_TOKENS, BLOCK_TOKENS)
+        ids.append([numbers.setdefault(tuple(prompt[:end]), len(numbers)) for end in ends])
     count = len(prompts)
     return Trace(
         arrival_ns=np.zeros(count, dtype=np.int64),

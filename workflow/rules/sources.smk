@@ -125,3 +125,40 @@ rule build_agent_trace:
         options=corpus_options,
     shell:
         'python "$SCRIPTS"/build_corpus.py {params.options} --out {output.corpus:q} 2>&1 | tee {log:q}'
+
+
+# Asked for by name (`make data-card`): real corpora beside the embedded ones.
+rule describe_corpora:
+    input:
+        corpora=expand("data/corpus/{name}", name=FILE_NAMES.values()),
+        workload=source("config/workloads/sec-short-0.9.yaml"),
+    output:
+        md="results/data-card.md",
+        json="results/data-card.json",
+    log:
+        "logs/describe_corpora.log",
+    conda:
+        "../../envs/traces.yaml"
+    params:
+        code=TRACE_CODE,
+        seed=CONFIG.corpus.seed,
+    shell:
+        'python "$SCRIPTS"/describe_corpora.py --corpora {input.corpora:q} --workload {input.workload:q}'
+        " --seed {params.seed} --out-md {output.md:q} --out-json {output.json:q} 2>&1 | tee {log:q}"
+
+
+rule plot_corpora:
+    input:
+        rules.describe_corpora.output.json,
+    output:
+        pdf="figures/corpora.pdf",
+        svg="figures/corpora.svg",
+    log:
+        "logs/plot_corpora.log",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        code=ANALYSIS_CODE,
+    shell:
+        'python "$SCRIPTS"/plot_corpora.py --curves {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
+        " 2>&1 | tee {log:q}"
