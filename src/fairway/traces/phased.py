@@ -45,9 +45,7 @@ class Sequences:
     ones; which of its prompts share a prefix does not. The token ids of a prompt go to ``sink`` when it is first used.
     """
 
-    def __init__(
-        self, workload: PhasedWorkload, corpus: Corpus, seed: int, sink: TokenSink | None = None
-    ) -> None:
+    def __init__(self, workload: PhasedWorkload, corpus: Corpus, seed: int, sink: TokenSink | None = None) -> None:
         self._workload = workload
         self._corpus = corpus
         self._seed = seed
