@@ -7,6 +7,7 @@ CORES ?= all
 VENV_PYTHON := .venv/bin/python
 RUN_STAMP := .venv/.installed-run
 DEV_STAMP := .venv/.installed-dev
+REAL_STAMP := .venv/.installed-real
 VLLM_PYTHON := .venv-vllm/bin/python
 VLLM_STAMP := .venv-vllm/.installed
 DAY ?= config/gpu-day.yaml
@@ -41,7 +42,8 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference causes test test-all vllm-env parity-full preflight measured peer-env bench lock clean
+.PHONY: help reproduce check-cores reference causes test test-all data-card real-env vllm-env parity-full preflight \
+	measured peer-env bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -63,6 +65,13 @@ test: $(DEV_STAMP) ## Run the tests and the linters, without the slow tests.
 test-all: $(DEV_STAMP) ## Run all tests and the linters.
 	$(VENV_PYTHON) -m pytest -n 2 --dist loadgroup --ignore tests/vllm
 	$(VLLM_TESTS)
+
+data-card: $(REAL_STAMP) ## Compare real corpora with the embedded ones, and show it in data/README.md.
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile config/real.yaml -- results/data-card.md figures/corpora.svg
+	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_card.py --card results/data-card.md --figure figures/corpora.svg \
+		--figure-copy docs/figures/corpora.svg --page data/README.md
+
+real-env: $(REAL_STAMP) ## Add to .venv what `corpus: {kind: real}` needs.
 
 vllm-env: $(VLLM_STAMP) ## Set up .venv-vllm: vLLM 0.32.0 for CPUs, without a model.
 
@@ -108,7 +117,9 @@ bench: $(RUN_STAMP) ## Measure the replay's speed and memory on one core; the pa
 
 lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requirements/vllm.in.
 	$(COMPILE) --upgrade --extra workflow --output-file requirements/run.lock pyproject.toml
-	$(COMPILE) --upgrade --extra dev --constraints requirements/run.lock --output-file requirements/dev.lock pyproject.toml
+	$(COMPILE) --upgrade --extra workflow --extra real --constraints requirements/run.lock \
+		--output-file requirements/real.lock pyproject.toml
+	$(COMPILE) --upgrade --extra dev --constraints requirements/real.lock --output-file requirements/dev.lock pyproject.toml
 	$(COMPILE) --upgrade --override requirements/vllm.overrides $(addprefix --no-emit-package ,$(NOT_IN_VLLM_LOCK)) \
 		--output-file requirements/vllm.lock requirements/vllm.in
 	$(COMPILE_FOR_LINUX) --upgrade --override requirements/peer.overrides --only-binary :all: \
@@ -129,6 +140,11 @@ $(RUN_STAMP): requirements/run.lock
 
 $(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
 	@echo "Adding the tools of development from $< (once)"
+	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(REAL_STAMP): requirements/real.lock $(RUN_STAMP)
+	@echo "Adding what real data needs from $< (once)"
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 

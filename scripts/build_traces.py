@@ -6,12 +6,11 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from fairway.calibration import build_trace, calibrate, write_calibration
+from fairway.calibration import calibrate, write_built_trace, write_calibration
 from fairway.command import not_negative, positive, run
 from fairway.engine import Limits
 from fairway.profile import load_profile
 from fairway.progress import Progress
-from fairway.traces import write_trace
 from fairway.traces.catalogue import Reference
 from fairway.traces.corpus import read_corpus
 from fairway.traces.description import describe_trace, describe_window
@@ -42,6 +41,9 @@ def main() -> int:
     parser.add_argument("--block-tokens", type=positive, default=16, help="tokens a cache block (default 16)")
     parser.add_argument("--calibrations-dir", required=True, type=Path, help="folder for <seed>.json")
     parser.add_argument("--traces-dir", required=True, type=Path, help="folder for <seed>.jsonl and <seed>.parquet")
+    parser.add_argument(
+        "--token-ids", action="store_true", help="write the prompts' token ids as well, <seed>.tokens.parquet"
+    )
     arguments = parser.parse_args()
     workload = arguments.workload.load()
     corpus = read_corpus(arguments.corpus)
@@ -52,9 +54,9 @@ def main() -> int:
         report = partial(progress.update_part, place, len(arguments.seeds))
         calibration = calibrate(workload, seed, corpus, profile, limits, report)
         write_calibration(calibration, arguments.calibrations_dir / f"{seed}.json")
-        trace = build_trace(workload, corpus, calibration)
-        for kind in KINDS:
-            write_trace(trace, arguments.traces_dir / f"{seed}{kind}")
+        tokens = arguments.traces_dir / f"{seed}.tokens.parquet" if arguments.token_ids else None
+        files = [arguments.traces_dir / f"{seed}{kind}" for kind in KINDS]
+        trace = write_built_trace(workload, corpus, calibration, files, tokens)
         print(f"{workload.name}, seed {calibration.seed}: {calibration.cache_blocks} cache blocks")
         print("; ".join(filter(None, [str(describe_trace(trace)), describe_window(trace)])))
     return 0

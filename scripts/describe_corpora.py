@@ -1,4 +1,4 @@
-"""Write the data card: embedded corpora beside real data."""
+"""Describe real corpora beside the embedded ones."""
 
 from __future__ import annotations
 
@@ -6,31 +6,27 @@ import argparse
 from pathlib import Path
 
 from fairway.command import not_negative, run
-from fairway.files import write_text
-from fairway.traces.corpora_card import card, compare_agents, compare_filings, compare_questions
-from fairway.traces.mooncake import read_trace
-from fairway.traces.musique_file import read_questions
-from fairway.traces.tokenizer import NAME, llama3_counter
+from fairway.files import write_json, write_text
+from fairway.traces.corpora_card import card, curves, describe
+from fairway.traces.corpus import read_corpus
+from fairway.traces.workload import sec_content
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Compare the embedded corpora with the real data that they follow, and write the data card with "
-        "the distances. Needs the package tiktoken."
+        description="Compare real corpora with the embedded ones that follow them, by origin, length, sharing, "
+        "popularity and spread, and write the data card's tables and what its figure draws."
     )
-    parser.add_argument("--questions", required=True, type=Path, help="MuSiQue questions, JSON lines")
-    parser.add_argument("--tokenizer", required=True, type=Path, help="tokenizer.model of the package llama-models")
-    parser.add_argument("--agent-trace", required=True, type=Path, help="Mooncake's agent trace, JSON lines")
+    parser.add_argument("--corpora", required=True, nargs="+", type=Path, help="files of real corpora")
+    parser.add_argument("--workload", required=True, type=Path, help="workload file whose questions are asked")
     parser.add_argument("--seed", type=not_negative, default=1, help="seed of the embedded corpora (default 1)")
-    parser.add_argument("--out", required=True, type=Path, help="Markdown file to write")
+    parser.add_argument("--out-md", required=True, type=Path, help="Markdown file to write")
+    parser.add_argument("--out-json", required=True, type=Path, help="file of the distributions to write (JSON)")
     arguments = parser.parse_args()
-    questions = read_questions(arguments.questions, llama3_counter(arguments.tokenizer), NAME)
-    comparisons = [
-        *compare_filings(arguments.seed),
-        *compare_questions(questions, arguments.seed),
-        *compare_agents(read_trace(arguments.agent_trace), arguments.seed),
-    ]
-    write_text(arguments.out, card(comparisons, arguments.seed))
+    content = sec_content(arguments.workload)
+    described = [describe(read_corpus(path), arguments.seed, content) for path in arguments.corpora]
+    write_text(arguments.out_md, card(described, arguments.seed))
+    write_json(arguments.out_json, curves(described))
     return 0
 
 

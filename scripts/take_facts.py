@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 
 from fairway.command import run
+from fairway.traces.corpus import as_kind, read_corpus
 from fairway.traces.facts import write_facts
 from fairway.traces.mooncake import read_trace
-from fairway.traces.musique_file import read_questions
+from fairway.traces.questions import Questions
 from fairway.traces.real_facts import agent_facts, question_facts
-from fairway.traces.tokenizer import NAME, llama3_counter
 
 QUESTIONS_SOURCE = (
     "200 questions of MuSiQue (Trivedi et al., TACL 2022; CC BY 4.0; dgslibisey/MuSiQue on the Hugging Face hub)"
@@ -23,14 +23,13 @@ AGENT_TRACE_SOURCE = (
 def main() -> int:
     parser = argparse.ArgumentParser(
         description="Take lengths, sharing and popularity from MuSiQue's questions and Mooncake's agent trace, as the "
-        "tables that the embedded corpora follow. Needs the package tiktoken."
+        "tables that the embedded corpora follow."
     )
-    parser.add_argument("--questions", required=True, type=Path, help="MuSiQue questions, JSON lines")
-    parser.add_argument("--tokenizer", required=True, type=Path, help="tokenizer.model of the package llama-models")
+    parser.add_argument("--questions", required=True, type=Path, help="real corpus of MuSiQue's questions (JSON)")
     parser.add_argument("--agent-trace", required=True, type=Path, help="Mooncake's agent trace, JSON lines")
     parser.add_argument("--out-dir", required=True, type=Path, help="folder for musique.json and mooncake.json")
     arguments = parser.parse_args()
-    questions = read_questions(arguments.questions, llama3_counter(arguments.tokenizer), NAME)
+    questions = as_kind(Questions, read_corpus(arguments.questions))
     agents = agent_facts(read_trace(arguments.agent_trace), AGENT_TRACE_SOURCE)
     write_facts(question_facts(questions, QUESTIONS_SOURCE), arguments.out_dir / "musique.json")
     write_facts(agents, arguments.out_dir / "mooncake.json")

@@ -16,6 +16,7 @@ GROUND = {"errors", "files", "command", "jsontext", "progress", "yamlfile"}
 KNOWS: dict[str, set[str]] = {
     **{room: set() for room in GROUND},
     "traces": set(),
+    "sources": {"traces"},
     "profile": set(),
     "policies": set(),
     "cache": set(),

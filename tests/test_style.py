@@ -36,10 +36,19 @@ def locked(file: Path) -> dict[str, str]:
 
 def test_environments_have_the_locked_versions(root: Path) -> None:
     lock = locked(root / "requirements/run.lock")
-    for file in sorted(set((root / "envs").glob("*.yaml")) - set((root / "envs").glob("vllm-*.yaml"))):
+    others = {root / "envs/sources.yaml", *(root / "envs").glob("vllm-*.yaml")}
+    for file in sorted(set((root / "envs").glob("*.yaml")) - others):
         python, *packages = yaml.safe_load(file.read_text(encoding="utf-8"))["dependencies"]
         assert python == "python=3.11"
         assert packages == [f"{name}={lock[name]}" for name in (pin.split("=")[0] for pin in packages)], file.name
+
+
+def test_the_environment_of_real_data_has_the_locked_versions(root: Path) -> None:
+    lock = locked(root / "requirements/real.lock")
+    python, *packages, _, pip = yaml.safe_load((root / "envs/sources.yaml").read_text(encoding="utf-8"))["dependencies"]
+    assert python == "python=3.11"
+    assert packages == [f"{name}={lock[name]}" for name in (pin.split("=")[0] for pin in packages)]
+    assert pip["pip"] == [f"llama-models=={lock['llama-models']}"]
 
 
 def test_environments_of_vllm_have_the_locked_versions(root: Path) -> None:
@@ -62,9 +71,10 @@ def locked_lines(file: Path) -> list[str]:
 
 
 def test_locks_agree_and_name_no_host(root: Path) -> None:
-    run, dev, vllm, peer = (root / f"requirements/{name}.lock" for name in ("run", "dev", "vllm", "peer"))
-    assert locked(run).items() <= locked(dev).items()
-    for file in (run, dev, vllm, peer):
+    names = ("run", "real", "dev", "vllm", "peer")
+    files = run, real, dev, *_ = [root / f"requirements/{name}.lock" for name in names]
+    assert locked(run).items() <= locked(real).items() <= locked(dev).items()
+    for file in files:
         text = file.read_text(encoding="utf-8")
         assert "://" not in text and "--index" not in text and "--find-links" not in text
         pins = re.findall(r"^[a-z0-9-]+==", text, flags=re.MULTILINE)

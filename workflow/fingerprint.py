@@ -23,6 +23,7 @@ ENGINE_SOURCES = [
     "replay.py",
 ]
 TRACE_SOURCES = [*ENGINE_SOURCES, "yamlfile.py", "calibration"]
+SOURCES_SOURCES = [*GROUND, "yamlfile.py", "traces", "sources"]
 REPLAY_SOURCES = [*ENGINE_SOURCES, "rows.py", "recording.py", "experiment.py"]
 VLLM_SOURCES = [*REPLAY_SOURCES, "vllm"]
 EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm.py", "exact"]

@@ -15,6 +15,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 # Seconds that a job of each rule took with config/quick.yaml on one of two cores of a small cloud machine. They are the
 # first guess, which what this run measures replaces rule by rule.
 TYPICAL_S = {
+    "find_sources": 5.0,
+    "fetch_filing": 1.5,
     "build_corpus": 0.2,
     "build_agent_trace": 1.0,
     "build_traces": 4.0,

@@ -36,6 +36,8 @@ class Corpus:
 
     kind: str
     seed: int
+    sources: str | None = None  # file; None for the one that comes with the repository
+    token_ids: bool = False  # written beside each trace
 
 
 @dataclass(frozen=True)

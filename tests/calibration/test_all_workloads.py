@@ -20,6 +20,7 @@ from fairway.traces.corpus import Corpus, make_corpus
 from fairway.traces.description import describe_window
 from fairway.traces.flood import flood_trace, hit_arrivals, hits_at, miss_arrivals, warm_arrivals
 from fairway.traces.phased import Sequences
+from fairway.traces.prompts import BlockNumbers
 from fairway.traces.workload import FloodWorkload, PhasedWorkload
 
 CATALOGUE = Catalogue(Path(__file__).parents[2] / "config")
@@ -68,7 +69,7 @@ def test_the_first_workloads_keep_their_bytes(tmp_path: Path, corpora: dict[str,
     assert_kept(phased, tmp_path / "dynamic.jsonl", dynamic.name)
     hits = hits_at(flood, corpora["sec"], 1, hit_arrivals(flood, 1, HITS_PER_S).tolist())
     arrivals = [*warm_arrivals(flood, corpora["sec"], 1), *miss_arrivals(flood, 1), *hits]
-    assert_kept(flood_trace(flood, arrivals), tmp_path / "flood.jsonl", flood.name)
+    assert_kept(flood_trace(flood, arrivals, BlockNumbers()), tmp_path / "flood.jsonl", flood.name)
 
 
 @pytest.mark.slow

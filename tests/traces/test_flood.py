@@ -7,6 +7,7 @@ from fairway.errors import InputError
 from fairway.traces.corpus import make_corpus
 from fairway.traces.filings import Filings
 from fairway.traces.flood import flood_trace, hit_arrivals, hits_at, miss_arrivals, warm_arrivals
+from fairway.traces.prompts import BlockNumbers
 from fairway.traces.workload import FloodWorkload, load_workload
 
 CORPUS = make_corpus(1)
@@ -55,7 +56,9 @@ def test_hits_ask_warmed_units_from_5_s_on_for_120_s(workload: FloodWorkload) ->
 
 def test_the_flood_s_trace_is_in_order_with_kinds_and_phases(workload: FloodWorkload) -> None:
     hits = hits_at(workload, CORPUS, 4, [35_000_000_000, 40_000_000_000])
-    trace = flood_trace(workload, [*hits, *warm_arrivals(workload, CORPUS, 4), *miss_arrivals(workload, 4)])
+    trace = flood_trace(
+        workload, [*hits, *warm_arrivals(workload, CORPUS, 4), *miss_arrivals(workload, 4)], BlockNumbers()
+    )
     assert trace.arrival_ns.tolist() == sorted(trace.arrival_ns.tolist())
     assert trace.kind[:9] == ("warm",) * 8 + ("miss",)
     assert trace.phase[:9] == ("warm-up",) * 8 + ("misses",)

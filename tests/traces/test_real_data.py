@@ -12,11 +12,13 @@ from fairway.traces.corpus import read_corpus
 from fairway.traces.draws import Draws
 from fairway.traces.embedded_agents import AgentFacts
 from fairway.traces.facts import read_facts
+from fairway.traces.filings import FilingFacts, Filings, make_filings
 from fairway.traces.imported import import_trace
 from fairway.traces.musique_file import read_questions
 from fairway.traces.questions import QuestionFacts, Questions
 from fairway.traces.real_facts import agent_facts, question_facts
 from fairway.traces.screening import ScreeningRule
+from fairway.traces.workload import sec_content
 
 LARGEST_DISTANCE = 0.1
 BYTES_A_TOKEN = 4.346  # of these paragraphs with Llama-3's tokenizer, which is not needed here
@@ -36,21 +38,25 @@ def assert_near(comparisons: list[Comparison]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_filings_are_as_long_as_real_ones(seed: int) -> None:
-    assert_near(compare_filings(seed))
+def test_filings_are_like_real_ones(seed: int, root: Path) -> None:
+    lengths = read_facts("sec", FilingFacts).filing_tokens
+    content = sec_content(root / "config/workloads/sec-short-0.9.yaml")
+    comparisons = compare_filings(Filings("sec", "real", 1, "", 512, lengths), make_filings(seed), content, seed)
+    assert len(comparisons) == 5
+    assert_near(comparisons)
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_questions_are_like_real_ones(questions: Questions, seed: int) -> None:
     comparisons = compare_questions(questions, seed)
-    assert len(comparisons) == 4
+    assert len(comparisons) == 6
     assert_near(comparisons)
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_agents_are_like_real_ones(real_data: Path, seed: int) -> None:
     comparisons = compare_agents(read_trace(real_data / "mooncake/mooncake_trace_1000.jsonl"), seed)
-    assert len(comparisons) == 4
+    assert len(comparisons) == 6
     assert_near(comparisons)
 
 
@@ -67,9 +73,9 @@ def test_the_committed_facts_are_those_of_the_real_data(real_data: Path, questio
 
 
 def test_the_data_card_s_distances_are_small(root: Path) -> None:
-    text = (root / "docs/corpora.md").read_text(encoding="utf-8")
+    text = (root / "data/README.md").read_text(encoding="utf-8")
     distances = [float(cell) for cell in re.findall(r"\| (\d\.\d{3}) \|$", text, flags=re.MULTILINE)]
-    assert len(distances) == 9
+    assert len(distances) == 17
     assert max(distances) <= LARGEST_DISTANCE
 
 

@@ -59,6 +59,7 @@ TRACE = "data/traces/{workload}/{seed}.jsonl"
 REPLAYED_TRACE = "data/traces/{workload}/{seed}.parquet"  # the same trace, read in a tenth of the time
 REPLAYED_FILES = [REPLAYED_TRACE, "data/traces/{workload}/{seed}.parquet.header.json"]
 TRACE_FILES = [TRACE, "data/traces/{workload}/{seed}.header.json", *REPLAYED_FILES]
+TOKEN_IDS = "data/traces/{workload}/{seed}.tokens.parquet"
 BOUNDS = "results/bounds/{workload}.json"
 ROWS_ROOT = "results/rows/{backend}"
 ROWS = f"{ROWS_ROOT}/{{workload}}/{{policy}}"

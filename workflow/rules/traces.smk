@@ -1,40 +1,4 @@
-"""Corpora, calibration and traces: one job per workload, all seeds inside."""
-
-
-rule build_corpus:
-    output:
-        "data/corpus/{corpus}.json",
-    log:
-        "logs/build_corpus/{corpus}.log",
-    benchmark:
-        "benchmarks/dag/build_corpus/{corpus}.tsv"
-    conda:
-        "../../envs/traces.yaml"
-    params:
-        code=TRACE_CODE,
-        seed=CONFIG.corpus.seed,
-    shell:
-        'python "$SCRIPTS"/build_corpus.py --corpus {wildcards.corpus:q} --seed {params.seed} --out {output:q}'
-        " 2>&1 | tee {log:q}"
-
-
-rule build_agent_trace:
-    output:
-        corpus="data/corpus/{corpus}.jsonl",
-        header="data/corpus/{corpus}.header.json",
-    log:
-        "logs/build_agent_trace/{corpus}.log",
-    benchmark:
-        "benchmarks/dag/build_agent_trace/{corpus}.tsv"
-    conda:
-        "../../envs/traces.yaml"
-    params:
-        code=TRACE_CODE,
-        seed=CONFIG.corpus.seed,
-    shell:
-        'python "$SCRIPTS"/build_corpus.py --corpus {wildcards.corpus:q} --seed {params.seed} --out {output.corpus:q}'
-        " 2>&1 | tee {log:q}"
-
+"""Calibration and traces: one job per workload, all seeds inside."""
 
 for seeds, workloads in WORKLOADS_BY_SEEDS.items():
 
@@ -48,6 +12,7 @@ for seeds, workloads in WORKLOADS_BY_SEEDS.items():
         output:
             calibrations=expand(CALIBRATION, seed=seeds, allow_missing=True),
             traces=expand(TRACE_FILES, seed=seeds, allow_missing=True),
+            token_ids=expand(TOKEN_IDS, seed=seeds, allow_missing=True) if CONFIG.corpus.token_ids else [],
         log:
             "logs/build_traces/{workload}.log",
         benchmark:
@@ -63,7 +28,9 @@ for seeds, workloads in WORKLOADS_BY_SEEDS.items():
             engine=ENGINE_OPTIONS,
             calibrations=parent_of(CALIBRATION),
             traces=parent_of(TRACE),
+            token_ids="--token-ids" if CONFIG.corpus.token_ids else "",
         shell:
             'python "$SCRIPTS"/build_traces.py --workload {params.workload:q} --seeds {params.seeds}'
             " --corpus {input.corpus:q} --profile {input.profile:q} {params.engine}"
-            " --calibrations-dir {params.calibrations:q} --traces-dir {params.traces:q} 2>&1 | tee {log:q}"
+            " --calibrations-dir {params.calibrations:q} --traces-dir {params.traces:q} {params.token_ids}"
+            " 2>&1 | tee {log:q}"

@@ -1,6 +1,6 @@
 """Calibration: cache sizes and loads from FCFS alone, and the traces that follow from them."""
 
-from fairway.calibration.assembly import build_trace
+from fairway.calibration.assembly import build_trace, write_built_trace
 from fairway.calibration.calibrate import calibrate
 from fairway.calibration.record import (
     Calibration,
@@ -17,5 +17,6 @@ __all__ = [
     "build_trace",
     "calibrate",
     "read_calibration",
+    "write_built_trace",
     "write_calibration",
 ]

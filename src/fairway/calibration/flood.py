@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fairway.calibration.fcfs import RunFcfs
 from fairway.calibration.seeds import SeedUnusable
 from fairway.errors import InputError
-from fairway.traces.corpus import Corpus
+from fairway.traces.corpus import Corpus, numbering
 from fairway.traces.flood import flood_trace, hit_arrivals, hits_at, warm_arrivals
 from fairway.traces.workload import FloodWorkload
 
@@ -38,7 +38,7 @@ def fit_flood(
     """
     start_ns = workload.warmup.seconds * NS_PER_S
     warm = warm_arrivals(workload, corpus, seed)
-    warmed = run_fcfs(flood_trace(workload, warm), workload.cache_blocks)
+    warmed = run_fcfs(flood_trace(workload, warm, numbering(corpus, seed)), workload.cache_blocks)
     if warmed.end_ns > start_ns or warmed.refused.any():
         raise InputError(
             f"FCFS has not served the warm-up {workload.warmup.seconds} s after its beginning",
@@ -47,7 +47,8 @@ def fit_flood(
     hits = workload.hits.first_guess_requests
     for iteration in range(1, workload.hits.iterations + 1):
         present = [*warm, *hits_at(workload, corpus, seed, [start_ns] * hits)]
-        busy_ns = run_fcfs(flood_trace(workload, present), workload.cache_blocks).busy_ns - warmed.busy_ns
+        trace = flood_trace(workload, present, numbering(corpus, seed))
+        busy_ns = run_fcfs(trace, workload.cache_blocks).busy_ns - warmed.busy_ns
         hits_per_s = workload.hits.load * hits * NS_PER_S / busy_ns
         arriving = len(hit_arrivals(workload, seed, hits_per_s))
         progress(iteration / workload.hits.iterations)

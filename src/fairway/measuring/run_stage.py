@@ -58,7 +58,7 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path) -> list[str]:
             (
                 request_columns(trace, result, labels),
                 hook_columns(Hooks.of([]), labels),
-                run_columns(trace, result, labels, serving.limits.cache_blocks),
+                run_columns(trace, result, labels, serving.limits.cache_blocks, serving.limits.block_tokens),
             )
         )
         facts.append(_facts(labels.seed, measured))

@@ -8,7 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from fairway.traces.corpus_text import TokenIds, drawn_tokens
 from fairway.traces.mooncake import read_trace, trace_lines, write_trace
+from fairway.traces.prompts import Segment
 from fairway.traces.trace import Trace
 
 PUBLIC = "public trace"
@@ -31,6 +33,14 @@ class AgentTrace:
         for line in trace_lines(self.trace):
             digest.update(line.encode("utf-8"))
         return digest.hexdigest()
+
+    @property
+    def text(self) -> None:
+        """There is none: public traces say which blocks are alike, not what they hold."""
+
+    def tokens(self, segment: Segment, seed: int) -> TokenIds:
+        """Return drawn ids for a block."""
+        return drawn_tokens(segment, seed)
 
     def sha256(self) -> str:
         """Return the checksum of the requests in Mooncake's format, however the file was laid out."""

@@ -11,10 +11,14 @@ from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import write_json
 from fairway.traces.agent_trace import AgentTrace, read_agent_trace, write_agent_trace
+from fairway.traces.checksum import content
+from fairway.traces.corpus_text import DRAWN_BOS, read_text, text_fields
 from fairway.traces.embedded_agents import make_agent_trace
-from fairway.traces.filings import Filings, make_filings
+from fairway.traces.filings import EMBEDDED, Filings, make_filings
+from fairway.traces.prompts import BlockNumbers
 from fairway.traces.questions import Questions, make_questions
 from fairway.traces.settings import settings
+from fairway.traces.token_blocks import TokenBlocks, TokenSink
 from fairway.yamlfile import YamlFile
 
 Corpus = Filings | Questions | AgentTrace
@@ -30,8 +34,10 @@ _JSON_CORPORA: dict[str, type[Filings] | type[Questions]] = {"sec": Filings, "mu
 _REMEDY = "make the corpus again"
 
 
-def make_corpus(seed: int, name: str = "sec") -> Corpus:
+def make_corpus(seed: int, name: str = "sec", kind: str = EMBEDDED) -> Corpus:
     """Make the embedded corpus ``name``; the same seed gives the same corpus everywhere.
+
+    ``kind`` is what tables will call it, so that they can say that it stands in for a real one.
 
     Raises:
         InputError: the seed is negative, or there is no such corpus.
@@ -40,7 +46,11 @@ def make_corpus(seed: int, name: str = "sec") -> Corpus:
         raise InputError(f"seed {seed} is negative", remedy="give a seed from 0 on")
     if name not in MAKERS:
         raise InputError(f"unknown corpus {name!r}", remedy=f"give one of: {', '.join(MAKERS)}")
-    return MAKERS[name](seed)
+    corpus = MAKERS[name](seed)
+    if isinstance(corpus, AgentTrace):
+        trace = dataclasses.replace(corpus.trace, header={**corpus.trace.header, "corpus_kind": kind})
+        return dataclasses.replace(corpus, kind=kind, trace=trace)
+    return dataclasses.replace(corpus, kind=kind)
 
 
 def write_corpus(corpus: Corpus, path: Path) -> None:
@@ -48,7 +58,8 @@ def write_corpus(corpus: Corpus, path: Path) -> None:
     if isinstance(corpus, AgentTrace):
         write_agent_trace(corpus, path)
     else:
-        write_json(path, {**dataclasses.asdict(corpus), "sha256": corpus.sha256()})
+        text = {} if corpus.text is None else {"text": text_fields(corpus.text)}
+        write_json(path, {**content(corpus), **text, "sha256": corpus.sha256()})
 
 
 def read_corpus(path: Path) -> Corpus:
@@ -68,11 +79,24 @@ def read_corpus(path: Path) -> Corpus:
     name = fields.get("name") if isinstance(fields, dict) else None
     if not isinstance(name, str) or name not in _JSON_CORPORA:
         raise InputError("this is not a corpus file", remedy=_REMEDY, file=path)
-    checksum = fields.pop("sha256", None)
+    checksum, text_of_file = fields.pop("sha256", None), fields.pop("text", None)
     corpus = settings(_JSON_CORPORA[name], YamlFile(path, fields, lines={}))
+    if text_of_file is not None:
+        corpus = dataclasses.replace(corpus, text=read_text(text_of_file, path))
     if checksum != corpus.sha256():
         raise InputError("the corpus was changed: its SHA-256 differs", remedy=_REMEDY, file=path)
     return corpus
+
+
+def numbering(corpus: Corpus, seed: int, sink: TokenSink | None = None) -> BlockNumbers:
+    """Return what gives the blocks of a seed's prompts their ids; the prompts' token ids go to ``sink``.
+
+    Where the corpus has text, blocks are numbered by their tokens. Otherwise token ids are drawn, only for a sink.
+    """
+    if corpus.text is None and sink is None:
+        return BlockNumbers()
+    bos = DRAWN_BOS if corpus.text is None else corpus.text.bos
+    return TokenBlocks(lambda segment: corpus.tokens(segment, seed), bos, sink)
 
 
 def as_kind(kind: type[C], corpus: Corpus) -> C:

@@ -1,14 +1,18 @@
-"""The embedded SEC-like corpus: filings that have only a length, made here and needing no network."""
+"""Filings, cut into chunks; and the embedded SEC-like corpus of them: lengths alone, made here without any network."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 
 from fairway.traces.checksum import content_sha256
+from fairway.traces.corpus_text import CorpusText, TokenIds, drawn_tokens
 from fairway.traces.facts import read_facts
+from fairway.traces.prompts import Segment
 from fairway.traces.streams import stream
 
 EMBEDDED = "embedded"
@@ -37,6 +41,7 @@ class Filings:
     tokenizer: str
     chunk_tokens: int
     filing_tokens: tuple[int, ...]
+    text: CorpusText | None = field(default=None, compare=False)  # the filings one after the other; None: lengths alone
 
     def __post_init__(self) -> None:
         if not self.filing_tokens or min(self.chunk_tokens, *self.filing_tokens) < 1:
@@ -45,6 +50,21 @@ class Filings:
     def chunks(self, filing: int) -> int:
         """Return how many whole chunks a filing has."""
         return self.filing_tokens[filing] // self.chunk_tokens
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(self.filing_tokens, initial=0))
+
+    def tokens(self, segment: Segment, seed: int) -> TokenIds:
+        """Return the ids of a prompt's segment: an excerpt's own, and a run of the filings' text for what is unique."""
+        if self.text is None:
+            return drawn_tokens(segment, seed)
+        match segment.content:
+            case ("system",):
+                return self.text.system(segment.tokens)
+            case ("excerpt", int(filing), int(chunk)):
+                return self.text.piece(self._starts[filing] + chunk * self.chunk_tokens, segment.tokens)
+        return self.text.drawn_run(segment, seed)
 
     def sha256(self) -> str:
         """Return the checksum of the content."""

@@ -12,7 +12,7 @@ from fairway.traces.arrivals import NS_PER_US, US_PER_S, PhaseSpan, phase_arriva
 from fairway.traces.corpus import Corpus, as_kind
 from fairway.traces.excerpts import LONGEST_LIST, excerpt_lists
 from fairway.traces.filings import Filings
-from fairway.traces.prompts import Request, Segment, number_and_assemble, system_prompt
+from fairway.traces.prompts import BlockNumbers, Request, Segment, number_and_assemble, system_prompt
 from fairway.traces.sec import excerpt_segments
 from fairway.traces.streams import scale_to_integers, stream
 from fairway.traces.trace import Int64Array, Trace
@@ -81,8 +81,8 @@ def hits_at(workload: FloodWorkload, corpus: Corpus, seed: int, times_ns: Sequen
     ]
 
 
-def flood_trace(workload: FloodWorkload, arrivals: Sequence[Arrival]) -> Trace:
-    """Put arrivals of all kinds in order into a trace without a header."""
+def flood_trace(workload: FloodWorkload, arrivals: Sequence[Arrival], numbers: BlockNumbers) -> Trace:
+    """Put arrivals of all kinds in order into a trace without a header; ``numbers`` gives the blocks their ids."""
     ordered = sorted(arrivals, key=lambda arrival: arrival.time_ns)
     times_ns = np.array([arrival.time_ns for arrival in ordered], dtype=np.int64)
     spans = flood_spans(workload, 0.0)
@@ -93,6 +93,7 @@ def flood_trace(workload: FloodWorkload, arrivals: Sequence[Arrival]) -> Trace:
         times_ns,
         [spans[place].name for place in places.tolist()],
         workload.output_tokens,
+        numbers,
     )
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from fairway.errors import InputError
 from fairway.traces.arrivals import US_PER_S, PhaseSpan, expected_arrivals, time_change
-from fairway.traces.corpus import Corpus
+from fairway.traces.corpus import Corpus, numbering
 from fairway.traces.draws import Draws
-from fairway.traces.prompts import BlockNumbers, Prompt, Request, assemble
+from fairway.traces.prompts import Prompt, Request, assemble
+from fairway.traces.token_blocks import TokenSink
 from fairway.traces.trace import Trace
 from fairway.traces.workload import PhasedWorkload
 
@@ -41,17 +42,17 @@ class Sequences:
     """One seed's request sequences of a workload, drawn and numbered once however often a trace is made of them.
 
     Blocks are numbered in the order in which traces first use them, so the ids of a later trace depend on the earlier
-    ones; which of its prompts share a prefix does not.
+    ones; which of its prompts share a prefix does not. The token ids of a prompt go to ``sink`` when it is first used.
     """
 
-    def __init__(self, workload: PhasedWorkload, corpus: Corpus, seed: int) -> None:
+    def __init__(self, workload: PhasedWorkload, corpus: Corpus, seed: int, sink: TokenSink | None = None) -> None:
         self._workload = workload
         self._corpus = corpus
         self._seed = seed
         self._added_exponent = {phase.name: phase.added_exponent for phase in workload.phases}
         self._requests: dict[float, list[Request]] = {}  # by the exponent that is added to the workload's
         self._prompts: dict[float, list[Prompt]] = {}  # those of them that were used
-        self._numbers = BlockNumbers()
+        self._numbers = numbering(corpus, seed, sink)
 
     def all_at_once(self, count: int) -> Trace:
         """Return the first ``count`` requests, all present at 0 and in no phase."""

@@ -46,20 +46,25 @@ def system_prompt(tokens: int) -> Segment:
 
 
 @dataclass
-class _Node:
+class Node:
     """What prompts with the same leading segments have in common."""
 
     end_tokens: int
     block_ids: tuple[int, ...]  # of the blocks that end within the last of these segments
+    last_id: int = -1  # of the last full block; -1 before there is one
+    tail: bytes = b""  # the tokens behind it, where blocks are numbered by their tokens
     tail_id: int | None = None  # of the partly filled block behind them, once a prompt has ended here
-    children: dict[Segment, _Node] = field(default_factory=dict)
+    children: dict[Segment, Node] = field(default_factory=dict)
 
 
 class BlockNumbers:
-    """Gives blocks their ids, from 0 in order of first appearance; equal ids mean equal prefixes."""
+    """Gives blocks their ids, from 0 in order of first appearance; equal ids mean equal prefixes.
+
+    Segments are equal as wholes or not at all; `TokenBlocks` looks into them.
+    """
 
     def __init__(self) -> None:
-        self._root = _Node(0, ())
+        self._root = Node(0, ())
         self._unused = 0
 
     def ids(self, request: Request) -> list[int]:
@@ -67,11 +72,14 @@ class BlockNumbers:
         node = self._root
         ids: list[int] = []
         for segment in request.segments:
-            node = node.children.get(segment) or self._new_child(node, segment)
+            child = node.children.get(segment)
+            if child is None:
+                child = node.children[segment] = self._child(node, segment)
+            node = child
             ids.extend(node.block_ids)
         if node.end_tokens % BLOCK_TOKENS:
             if node.tail_id is None:
-                node.tail_id = self._take(1)[0]
+                node.tail_id = self._tail_id(node)
             ids.append(node.tail_id)
         return ids
 
@@ -79,12 +87,12 @@ class BlockNumbers:
         """Return the request with its blocks numbered."""
         return Prompt(request.kind, request.prompt_tokens, np.array(self.ids(request), dtype=np.int64))
 
-    def _new_child(self, node: _Node, segment: Segment) -> _Node:
+    def _child(self, node: Node, segment: Segment) -> Node:
         end_tokens = node.end_tokens + segment.tokens
-        blocks = end_tokens // BLOCK_TOKENS - node.end_tokens // BLOCK_TOKENS
-        child = _Node(end_tokens, tuple(self._take(blocks)))
-        node.children[segment] = child
-        return child
+        return Node(end_tokens, tuple(self._take(end_tokens // BLOCK_TOKENS - node.end_tokens // BLOCK_TOKENS)))
+
+    def _tail_id(self, node: Node) -> int:
+        return self._take(1)[0]
 
     def _take(self, count: int) -> range:
         first = self._unused
@@ -107,8 +115,12 @@ def assemble(prompts: Sequence[Prompt], arrival_ns: Int64Array, phases: Sequence
 
 
 def number_and_assemble(
-    requests: Iterable[Request], arrival_ns: Int64Array, phases: Sequence[str], output_tokens: int
+    requests: Iterable[Request],
+    arrival_ns: Int64Array,
+    phases: Sequence[str],
+    output_tokens: int,
+    numbers: BlockNumbers | None = None,
 ) -> Trace:
-    """Number the blocks of requests from 0 on, and put them into a trace as `assemble` does."""
-    numbers = BlockNumbers()
+    """Number the blocks of requests, by ``numbers`` or from 0 on, and put them into a trace as `assemble` does."""
+    numbers = numbers or BlockNumbers()
     return assemble([numbers.prompt(request) for request in requests], arrival_ns, phases, output_tokens)

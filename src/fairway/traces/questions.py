@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, chain
 from typing import Literal
 
 from fairway.traces.checksum import content_sha256
+from fairway.traces.corpus_text import CorpusText, TokenIds, drawn_tokens
 from fairway.traces.facts import draw_from, read_facts, strata
 from fairway.traces.filings import EMBEDDED
+from fairway.traces.prompts import Segment
 from fairway.traces.streams import stream
 
 TOKENIZER = "none: lengths follow Llama-3 token counts of real paragraphs"
@@ -48,6 +51,7 @@ class Questions:
     paragraph_tokens: tuple[int, ...]
     question_tokens: tuple[int, ...]
     question_paragraphs: tuple[tuple[int, ...], ...]
+    text: CorpusText | None = field(default=None, compare=False)  # paragraphs, then questions; None: lengths alone
 
     def __post_init__(self) -> None:
         if not self.question_tokens or len(self.question_tokens) != len(self.question_paragraphs):
@@ -61,6 +65,21 @@ class Questions:
     def context_tokens(self, question: int) -> int:
         """Return the tokens of a question's paragraphs together."""
         return sum(self.paragraph_tokens[paragraph] for paragraph in self.question_paragraphs[question])
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(chain(self.paragraph_tokens, self.question_tokens), initial=0))
+
+    def tokens(self, segment: Segment, seed: int) -> TokenIds:
+        """Return the ids of a prompt's segment."""
+        if self.text is None:
+            return drawn_tokens(segment, seed)
+        match segment.content:
+            case ("paragraph", int(paragraph)):
+                return self.text.piece(self._starts[paragraph], segment.tokens)
+            case ("question", int(question)):
+                return self.text.piece(self._starts[len(self.paragraph_tokens) + question], segment.tokens)
+        return self.text.system(segment.tokens)
 
     def sha256(self) -> str:
         """Return the checksum of the content."""

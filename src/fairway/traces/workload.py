@@ -231,3 +231,15 @@ def workload_of(source: YamlFile) -> Workload:
         file, line = source.place(("family",))
         raise InputError(f"family is {family!r}", remedy=f"give one of: {', '.join(FAMILIES)}", file=file, line=line)
     return settings(FAMILIES[family], source)
+
+
+def sec_content(path: Path) -> SecContent:
+    """Return the questions of a workload about filings.
+
+    Raises:
+        InputError: as `load_workload`, or the workload asks no such questions.
+    """
+    workload = load_workload(path)
+    if isinstance(workload, PhasedWorkload) and isinstance(workload.content, SecContent):
+        return workload.content
+    raise InputError("this workload asks no questions about filings", remedy="name one of content 'sec'", file=path)

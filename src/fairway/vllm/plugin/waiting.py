@@ -85,7 +85,7 @@ class Waiting:
         """Bring all hits up to date."""
         if self._hits is not None:
             self._hits.update()
-            self._queue.set_hits(self._hits.hit_tokens(self._queue.slots))
+            self._queue.take_hits(self._hits.hit_tokens)
 
     def confirm(self, request: Any, hit_tokens: int) -> None:
         """Hear which hit vLLM gave a request that it admitted in this step."""

@@ -1,0 +1,1 @@
+"""SEC EDGAR: a pinned list of filings, their documents, and the documents' text by section."""

@@ -1,0 +1,54 @@
+"""A filing's document as text: bytes to characters, and old submissions that are one text file."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from fairway.errors import InputError
+
+_DECLARED = re.compile(rb"""(?:encoding|charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_DOCUMENT = re.compile(r"<DOCUMENT>(.*?)</DOCUMENT>", re.DOTALL | re.IGNORECASE)
+_TYPE = re.compile(r"<TYPE>\s*(\S+)", re.IGNORECASE)
+_TEXT = re.compile(r"<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
+_MARKUP = re.compile(r"<(?:html|body|div|table|p)\b", re.IGNORECASE)
+
+
+def decode(content: bytes) -> str:
+    """Return a document's characters, whatever the machine's own encoding is.
+
+    UTF-8 if that is what the bytes are; otherwise windows-1252 or what the document declares. What says that it is
+    Latin-1 or ASCII is windows-1252 in fact, as browsers take it.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        declared = _DECLARED.search(content[:1024])
+        name = declared[1].decode("ascii").lower() if declared else "cp1252"
+        return content.decode(_codec(name), "replace").replace("\ufffd", "")
+
+
+def _codec(name: str) -> str:
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        return "cp1252"
+    return "cp1252" if known in {"utf-8", "ascii", "iso8859-1"} else known
+
+
+def is_markup(text: str) -> bool:
+    """Say whether a document is HTML rather than the plain text of old filings."""
+    return _MARKUP.search(text[:20_000]) is not None
+
+
+def primary_text(submission: str, form: str) -> str:
+    """Return the document of the type ``form`` out of a whole submission in one text file.
+
+    Raises:
+        InputError: it has no such document.
+    """
+    for document in _DOCUMENT.findall(submission):
+        kind, text = _TYPE.search(document), _TEXT.search(document)
+        if kind and text and kind[1].upper() == form.upper():
+            return str(text[1])
+    raise InputError(f"the submission has no document of type {form}", remedy="take another filing")

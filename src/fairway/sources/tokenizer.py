@@ -1,0 +1,108 @@
+"""Tokenizers: a model that a package brings, or a file, read by tiktoken; no special tokens are put in."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fairway.errors import InputError
+from fairway.sources.settings import TokenizerSource
+
+# How Llama 3 cuts text before byte pairs are merged, as published beside the model (llama_models/llama3/tokenizer.py).
+_LLAMA_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+_LLAMA_BOS, _TEKKEN_BOS = 128_000, 1
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Turns text into ids; ``bos`` is what begins a prompt, once, and is not among them."""
+
+    name: str
+    bos: int
+    encode: Callable[[str], list[int]]
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text has."""
+        return len(self.encode(text))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """Where a tokenizer's model comes from, and how it is read."""
+
+    package: str
+    folder: str  # its import name
+    file: str
+    licence: str
+    read: Callable[[str, Path], Tokenizer]
+
+
+def load_tokenizer(source: TokenizerSource) -> Tokenizer:
+    """Return the tokenizer that the sources file names.
+
+    Raises:
+        InputError: tiktoken or the model is not installed, or the file is no such model. Never another tokenizer: all
+            lengths depend on it.
+    """
+    model = _MODELS[source.name]
+    file = Path(source.file) if source.file is not None else _installed(source.name, model)
+    try:
+        return model.read(source.name, file)
+    except ImportError as error:
+        raise InputError("tiktoken is not installed", remedy="make real-env, or pip install tiktoken") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        remedy = f"name the file {model.file} of the package {model.package}"
+        raise InputError(f"the tokenizer model cannot be read ({error})", remedy=remedy, file=file) from error
+
+
+def _installed(name: str, model: _Model) -> Path:
+    package = find_spec(model.folder)
+    file = Path(package.origin).parent / model.file if package is not None and package.origin else None
+    if file is None or not file.is_file():
+        others = ", ".join(other for other in _MODELS if other != name)
+        raise InputError(
+            f"the tokenizer {name} is not installed: it comes with the package {model.package} ({model.licence})",
+            remedy=f"make real-env, or pip install --no-deps {model.package}, or name its file in tokenizer.file, or "
+            f"set tokenizer.name to another ({others}), which changes every length",
+        )
+    return file
+
+
+def _read_llama(name: str, file: Path) -> Tokenizer:
+    # tiktoken's own reader keeps copies by path in a folder of its own, also of a file that has changed since.
+    lines = (line.split() for line in file.read_bytes().splitlines() if line)
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    return _tokenizer(name, _LLAMA_BOS, _LLAMA_WORDS, ranks, first_id=0)
+
+
+def _read_tekken(name: str, file: Path) -> Tokenizer:
+    model = json.loads(file.read_text(encoding="utf-8"))
+    specials = int(model["config"]["default_num_special_tokens"])
+    words = int(model["config"]["default_vocab_size"]) - specials
+    ranks = {base64.b64decode(entry["token_bytes"]): int(entry["rank"]) for entry in model["vocab"][:words]}
+    return _tokenizer(name, _TEKKEN_BOS, model["config"]["pattern"], ranks, first_id=specials)
+
+
+def _tokenizer(name: str, bos: int, words: str, ranks: dict[bytes, int], first_id: int) -> Tokenizer:
+    import tiktoken
+
+    encoding: Any = tiktoken.Encoding(name, pat_str=words, mergeable_ranks=ranks, special_tokens={})
+
+    def encode(text: str) -> list[int]:
+        return [first_id + rank for rank in encoding.encode_ordinary(text)]
+
+    return Tokenizer(name, bos, encode)
+
+
+_MODELS = {
+    "llama-3": _Model("llama-models", "llama_models", "llama3/tokenizer.model", "Meta's licence", _read_llama),
+    "mistral-tekken": _Model("mistral-common", "mistral_common", "data/tekken_240911.json", "Apache-2.0", _read_tekken),
+}

@@ -1,0 +1,91 @@
+"""The real filings: all of them have text and items; five were read beside their HTML, and what was seen is pinned."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from fairway.sources.edgar.listing import Filing, pinned_filings
+from fairway.sources.edgar.text import FilingText, extract_text
+
+ITEMS = {("I", "1"), ("I", "2"), ("I", "4"), ("II", "1"), ("II", "6")}  # that every quarterly report has
+# Filings whose own text has no heading for one of these, and those that only have an index of pages.
+WITHOUT = {"CL": "I", "HON": "I1", "T": "II1", "TXN": "II1"}
+INDEX_ONLY = {"GE", "INTC"}
+
+# Lines as they must be, and what must not be in the text. By filing software: Workiva (three), DFIN, and M2.
+READ = {
+    "GME": (
+        [
+            "Net sales | $1,163.8 | $1,136.0 | $2,400.9 | $2,514.4",
+            "Net sales | $1,163.8 | 100.0% | $1,136.0 | 100.0% | $27.8 | 2.4%",
+            "Amount | Percent of Net Sales | Amount | Percent of Net Sales | $ | %",
+            "Class A Common Stock | GME | NYSE",
+        ],
+        ["NOTES TO CONDENSED CONSOLIDATED FINANCIAL STATEMENTS\n(Tabular amounts", "\nGAMESTOP CORP.\nNOTES", "\n22\n"],
+    ),
+    "ORCL": (
+        [
+            "9. SEGMENT INFORMATION",
+            "• the timing and amount of expenses we expect to incur;",
+            "Cash and cash equivalents | $11,613 | $9,765",
+            "Net income | $2,420 | $1,548",
+        ],
+        ["—(Continued)", "\n•\n", "\n9.\n"],
+    ),
+    "MARA": (
+        [
+            "Cash and cash equivalents | $113,675 | $103,705",
+            "Balance as of June 30, 2023 | 174,209,038 | $17 | $1,461,188 | $(866,709) | $594,496",
+            "PART II - OTHER INFORMATION",
+        ],
+        ["0.00010.0001", "\n50\n", "us-gaap"],
+    ),
+    "CSCO": (
+        [
+            "1. Organization and Basis of Presentation",
+            "(a) Disaggregation of Revenue",
+            "Balance at April 30, 2022 | 4,149 | $42,587 | $(724) | $(1,463) | $40,400",
+        ],
+        ["NOTES TO CONSOLIDATED FINANCIAL STATEMENTS (Continued)", "\nCISCO SYSTEMS, INC.\n(Unaudited)"],
+    ),
+    "NKE": (
+        [
+            "Revenues | $12,939 | $12,687",
+            "Foreign exchange forwards and options | 86 | 109 | Cost of sales",
+            "Total shareholders' equity | 13,971 | 14,004",
+        ],
+        ["\nTable of Contents\n", "\n42\n"],
+    ),
+}
+
+
+def real_text(filing: Filing, real_data: Path, folder: Path) -> FilingText:
+    (packed,) = (real_data / "edgar/Archives/edgar/data" / filing.folder).glob("*.gz")
+    document = folder / f"{filing.accession}.htm"
+    document.write_bytes(gzip.decompress(packed.read_bytes()))
+    text = extract_text(filing, document)
+    assert text.document_sha256 == filing.sha256
+    return text
+
+
+@pytest.mark.parametrize("ticker", READ)
+def test_filings_that_were_read_by_eye(ticker: str, real_data: Path, tmp_path: Path) -> None:
+    (filing,) = [filing for filing in pinned_filings() if filing.ticker == ticker]
+    text = real_text(filing, real_data, tmp_path).text
+    lines, unwanted = READ[ticker]
+    assert [line for line in lines if line not in text.split("\n")] == []
+    assert [piece for piece in unwanted if piece in text] == []
+
+
+@pytest.mark.slow
+def test_all_filings_have_clean_text_by_item(real_data: Path, tmp_path: Path) -> None:
+    for filing in pinned_filings():
+        text = real_text(filing, real_data, tmp_path)
+        found = {(section.part, section.item) for section in text.sections}
+        missing = {part + item for part, item in ITEMS - found}
+        if filing.ticker not in INDEX_ONLY:
+            assert all(name.startswith(WITHOUT.get(filing.ticker, "none")) for name in missing), filing.ticker
+        assert 50_000 < len(text.text) < 500_000
+        assert not re.search(r"xbrl|us-gaap:|dei:|[\x00-\x09\x0b-\x1f\x7f-\x9f\ufffd]", text.text), filing.ticker
