@@ -13,6 +13,7 @@ configfile: DEFAULT_CONFIG
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/common_sources.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/traces.smk"
 include: "workflow/rules/profile.smk"

@@ -32,7 +32,7 @@ KNOWS: dict[str, set[str]] = {
     "recording": {"replay", "hooks", "rows", "traces", "profile", "policies"},
     "bounds": {"traces", "profile"},
     "ordering_time": {"policies"},
-    "calibration": {"replay", "engine", "traces", "profile", "policies"},
+    "calibration": {"replay", "core", "engine", "traces", "profile", "policies"},
     "parity": {"vllm", "replay", "engine", "traces", "profile", "policies"},
     "experiment": {"vllm", "recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "regime": {"rows", "traces"},

@@ -32,6 +32,7 @@ REGIME_SOURCES = [*GROUND, "traces", "rows.py", "regime.py"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
 # The scripts of each stage's rules. show_claims.py is in none: it makes nothing and runs each time.
 SCRIPTS = {
+    "sources": ["describe_corpora", "fetch_filing", "find_sources"],
     "trace": ["build_corpus", "build_traces", "check_profile"],
     "replay": ["replay"],
     "exact": ["check_exact"],

@@ -99,7 +99,7 @@ def served(script: Scripted, log: Path):
     port = loop.run_until_complete(start())
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    log.write_text("started\n")
+    log.write_text("started\n", encoding="utf-8")
     try:
         yield RunningServer(Serving(Limits(100), "fcfs", max_model_len=2_000), f"http://127.0.0.1:{port}", log)
     finally:

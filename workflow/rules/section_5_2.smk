@@ -66,4 +66,4 @@ rule section_5_2:
     conda:
         "../../envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --figures {input.figures:q}' " 2>&1 | tee {log:q}"
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --figures {input.figures:q} 2>&1 | tee {log:q}'
