@@ -72,7 +72,6 @@ def main() -> int:
             "rate_1_per_s": files.rate_1_per_s,
             "policies": policies,
             "left_out": left_out(arguments.policies),
-            "start_up": measure_start_up(files, low_load, BACKLOGGED_POLICY, arguments.repetitions),
             "against_peer": measure_against_peer(
                 files, peer, [low_load, backlog], list(policies), arguments.requests, arguments.repetitions
             ),
@@ -81,6 +80,7 @@ def main() -> int:
                 measure_growth(files, low_load, compiled, arguments.sizes),
                 measure_growth(files, backlog, [BACKLOGGED_POLICY], arguments.sizes),
             ],
+            "start_up": measure_start_up(files, low_load, BACKLOGGED_POLICY, arguments.repetitions),
         }
     write_sealed(arguments.out, document)
     return 0
