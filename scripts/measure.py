@@ -9,7 +9,6 @@ from pathlib import Path
 from fairway.command import positive, run
 from fairway.engine import Limits
 from fairway.measuring.profile_stage import device_of, versions
-from fairway.measuring.run_stage import Run, run_workload
 from fairway.policies import make_policy
 from fairway.profile import load_profile
 from fairway.serving import Serving
@@ -36,6 +35,8 @@ def main() -> int:
     parser.add_argument("--block-tokens", type=positive, default=16, help="tokens a block (default 16; CPUs take 32)")
     parser.add_argument("--out-dir", required=True, type=Path, help="folder of the rows")
     arguments = parser.parse_args()
+    from fairway.measuring.run_stage import Run, run_workload  # its client is in vLLM's environment alone
+
     parameters = assignments(arguments.set, "--set")
     make_policy(arguments.policy, **parameters)
     profile = load_profile(arguments.profile)

@@ -200,9 +200,10 @@ def test_bad_input_ends_with_status_2_and_no_output(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             sys.executable,
-            str(ROOT / "scripts" / "build_trace.py"),
+            str(ROOT / "scripts" / "build_traces.py"),
             *("--workload", str(ROOT / "config" / "workloads" / "sec-flood.yaml")),
-            *("--corpus", "missing.json", "--calibration", "missing.json", "--out", "5.jsonl"),
+            *("--corpus", "missing.json", "--seeds", "5", "--profile", "a6000-llama-3.1-8b-modelled"),
+            *("--calibrations-dir", "calibrations", "--traces-dir", "traces"),
         ],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},

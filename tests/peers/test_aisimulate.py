@@ -15,7 +15,7 @@ from fairway.profile import load_profile
 from fairway.replay import replay
 from fairway.traces import Trace, write_trace
 from fairway.traces.corpus import make_corpus
-from fairway.traces.phased import in_phases
+from fairway.traces.phased import Sequences
 from fairway.traces.workload import PhasedWorkload, load_workload
 
 LIMITS = Limits(cache_blocks=3_000)  # small enough that blocks are evicted
@@ -34,7 +34,7 @@ def program(root: Path) -> Path:
 def trace(root: Path) -> Trace:
     workload = load_workload(root / "config/workloads/sec-short-0.9.yaml")
     assert isinstance(workload, PhasedWorkload)
-    dense = in_phases(workload, make_corpus(1), 1, 1.0, None)
+    dense = Sequences(workload, make_corpus(1), 1).in_phases(1.0, None)
     return dataclasses.replace(dense, arrival_ns=dense.arrival_ns * APART)
 
 

@@ -1,10 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.traces.corpora_card import Comparison, card, compare_filings
+from fairway.traces.corpora_card import Comparison, Described, card
 from fairway.traces.facts import draw_from, quantiles, strata
+from fairway.traces.filings import make_filings
 from fairway.traces.statistics import hit_shares, kolmogorov_smirnov, uses
 
 
@@ -46,6 +46,6 @@ def test_strata_put_one_number_into_each_part() -> None:
 
 def test_the_card_shows_both_sides_and_the_distance() -> None:
     comparison = Comparison("musique", "tokens", np.arange(1, 1_001), np.arange(501, 1_501))
-    line = card([*compare_filings(1), comparison], 1).splitlines()[-1]
+    described = Described(make_filings(1), make_filings(1), (comparison,))
+    line = card([described], 1).splitlines()[-1]
     assert line == "| `musique` | tokens | 1,000: 100, 500, 900 | 1,000: 600, 1,000, 1,400 | 0.500 |"
-    assert compare_filings(1)[0].distance == pytest.approx(0.031, abs=0.001)

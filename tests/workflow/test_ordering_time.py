@@ -71,5 +71,5 @@ def test_the_script_notes_the_machine(script, tmp_path):
     assert written["machine"] == machine()
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    assert [(row["policy"], row["waiting"]) for row in rows] == [("fcfs", "8"), ("peek", "8")]
+    assert [(row["policy"], row["waiting"]) for row in rows] == [("fcfs", "8"), ("peek (PEEK-like)", "8")]
     assert [float(row["median_us"]) for row in rows] == [row["median_us"] for row in written["rows"]]
