@@ -8,7 +8,7 @@ import pytest
 
 from fairway.traces import Trace, read_trace, write_trace
 from fairway.traces.corpus import make_corpus
-from fairway.traces.phased import in_phases
+from fairway.traces.phased import Sequences
 from fairway.traces.statistics import hit_shares
 from fairway.traces.workload import PhasedWorkload, load_workload
 
@@ -29,7 +29,7 @@ def trace_file(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     workload = load_workload(root / "config/workloads/sec-short-0.9.yaml")
     assert isinstance(workload, PhasedWorkload)
     path = tmp_path_factory.mktemp("timed") / "1.jsonl"
-    write_trace(in_phases(workload, make_corpus(1), 1, 0.8, None), path)
+    write_trace(Sequences(workload, make_corpus(1), 1).in_phases(0.8, None), path)
     return path
 
 
