@@ -24,7 +24,7 @@ Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]
 
 MADE = ["data", "results", "figures"]
-PARTS_OF_REPOSITORY = ["Snakefile", "config", "envs", "paper", "profiles", "scripts", "src", "workflow"]
+PARTS_OF_REPOSITORY = ["Snakefile", "config", "docs", "envs", "paper", "profiles", "scripts", "src", "workflow"]
 JOBS = 24
 JOBS_BEFORE_KILL = 9
 SAY_ALL = ["--quiet", "host"]  # the default profile leaves out the jobs' details, which these tests read
