@@ -134,18 +134,18 @@ rule measure_profile:
         " --cache-blocks {params.blocks} {params.contexts} --out {output:q} 2>&1 | tee {log:q}"
 
 
-rule plot_profile:
+rule draw_profile:
     input:
         PROFILE,
     output:
         pdf=f"{ROOT}/figures/profile.pdf",
         svg=f"{ROOT}/figures/profile.svg",
     log:
-        f"{ROOT}/logs/plot_profile.log",
+        f"{ROOT}/logs/draw_profile.log",
     conda:
         "../envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/plot_profile.py --profile {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
+        'python "$SCRIPTS"/draw_profile.py --profile {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
         " 2>&1 | tee {log:q}"
 
 
