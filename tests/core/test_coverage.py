@@ -129,7 +129,7 @@ class Reading(RulePolicy):
 class Mixed(ByArrival):
     """A rule that is not known here."""
 
-    def order(self, view, admissions=0):
+    def order(self, view, memory=None):
         return iter(reversed(range(len(view))))
 
 
