@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairway.engine import Limits, Scheduler
-from fairway.policies import Capability, Policy, make_policy, policy_names
+from fairway.policies import Capability, Policy, RulePolicy, Score, make_policy, policy_names
 from fairway.profile import Profile, load_profile
 from fairway.profile.reader import profile_from
 from fairway.replay import Prompts, Replay, replay
@@ -42,6 +42,22 @@ MEASURED = profile_from(  # a small table, so that most chunks lie outside
     "test",
 )
 NAMES = policy_names()
+
+
+class Remembering(RulePolicy):
+    """A rule that its policy does not let hear of anything, or that it spares victims by."""
+
+    name = "remembering"
+
+    def __init__(self, rule, capabilities):
+        self._rule, self.capabilities, self.spared = rule, frozenset(capabilities), 3
+
+    def rule(self):
+        return self._rule
+
+
+GROUPED = Score(lambda head_id: abs(head_id) // 5 - 4 * (abs(head_id) // 20))
+HEARS = {Capability.ON_HOOK, Capability.ON_ADMIT}
 
 
 class Case(NamedTuple):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.core.conftest import MODELLED, NAMES, Case, compare, difference, random_case
+from tests.core.conftest import GROUPED, HEARS, MODELLED, NAMES, Case, Remembering, compare, difference, random_case
 
 import fairway.replay
 from fairway.core import not_covered
@@ -169,23 +169,7 @@ class Reversed(RulePolicy):
         return Mixed()
 
 
-class Remembering(RulePolicy):
-    """A rule that its policy does not let hear of anything, or that it spares victims by."""
-
-    name = "remembering"
-
-    def __init__(self, rule, capabilities):
-        self._rule, self.capabilities, self.spared = rule, frozenset(capabilities), 3
-
-    def rule(self):
-        return self._rule
-
-
 BY_HOOKS = ByCountedScore(Score(lambda hit_tokens, hooks_waited: hit_tokens + 9 * hooks_waited))
-GROUPED = Score(lambda head_id: abs(head_id) // 5 - 4 * (abs(head_id) // 20))
-HEARS = {Capability.ON_HOOK, Capability.ON_ADMIT}
-
-
 OUTSIDE = {
     "deaf": lambda: Remembering(HeadGroup(1, ByArrival()), {Capability.ON_ADMIT}),
     "spares by turns": lambda: Remembering(Turns(4, GROUPED, True, 1), HEARS | {Capability.VICTIM_RANK}),
