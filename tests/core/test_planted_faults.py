@@ -19,7 +19,7 @@ from fairway.policies import Turns, make_policy
 PLAIN = """
 calls = 0
 
-def inner(function):
+def inner(function, **options):
     def counted(*arguments):
         global calls
         calls += 1
@@ -28,7 +28,7 @@ def inner(function):
         return function(*arguments)
     return counted
 
-def compiled(function):
+def compiled(function, **options):
     return function
 
 inlined = compiled

@@ -51,9 +51,8 @@ def _open(core: Core) -> None:
 
 
 @compiled
-def _spare(core: Core, wanters: Int64Array) -> None:
-    core.worth.wanters[: len(wanters)] = wanters
-    spare(core.segments, core.requests, core.path, core.state, core.worth, len(wanters))
+def _spare(core: Core, count: int) -> None:
+    spare(core.segments, core.requests, core.path, core.state, core.worth, count)
 
 
 @compiled
@@ -123,7 +122,8 @@ class Asked:
         """Spare the hits that the view shows of those whom the policy names."""
         ranked = np.fromiter(checked_victim_rank(self._policy, view), dtype=np.int64)
         if self._core.settings[at.TRACKS_HITS]:
-            _spare(self._core, view.request_id[ranked])
+            self._core.worth.wanters[: len(ranked)] = view.request_id[ranked]
+            _spare(self._core, len(ranked))
 
     def _walk(self, view: QueueView) -> list[int]:
         """Admit waiting requests in the policy's order until the budget, the sequences or the room end."""

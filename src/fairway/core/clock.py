@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fairway.core import layout as at
 from fairway.core.blocks import Int32Array, Int64Array, allocate, fill, look_up, release, touch
-from fairway.core.compiling import compiled, inlined, inner, int64
+from fairway.core.compiling import compiled, inlined, int64
 from fairway.core.formula import HIT_TOKENS, N_TOKENS, REQUEST_ID
 from fairway.core.hooks import record_hook
 from fairway.core.orders import (
@@ -84,7 +84,7 @@ def go_on(core: Core) -> bool:
         state[at.NOW_NS] = facts[at.ARRIVAL_NS, state[at.ARRIVED]]
 
 
-@inner
+@inlined
 def _make_room(core: Core, computed_tokens: int, new_tokens: int) -> None:
     """Allocate the blocks of a chunk."""
     settings, block_tokens = core.settings, core.settings[at.BLOCK_TOKENS]
@@ -98,7 +98,7 @@ def _make_room(core: Core, computed_tokens: int, new_tokens: int) -> None:
         allocate_by_priority(core.segments, core.changed, core.state, settings, core.measures, core.worth, count)
 
 
-@inner
+@inlined
 def _run_chunk(core: Core, request: int, level: int, computed_tokens: int, new_tokens: int) -> None:
     """Compute ``new_tokens`` of a request, the last ones or as many as the budget has."""
     state = core.state
@@ -154,7 +154,7 @@ def may_admit(state: Int64Array, settings: Int64Array) -> bool:
     return state[at.STEP_TOKENS] < settings[at.BUDGET_TOKENS] and state[at.STEP_RUNNING] < settings[at.MAX_NUM_SEQS]
 
 
-@inner
+@inlined
 def admit(core: Core, request: int) -> bool:
     """Start a waiting request, if all its blocks fit; it still stands in the queue."""
     state, settings, segments, path = core.state, core.settings, core.segments, core.path
@@ -302,7 +302,7 @@ def _walk(core: Core) -> None:
         _remember_admission(core, place)
 
 
-@inner
+@inlined
 def may_evict(core: Core) -> bool:
     """Whether the blocks without content may not suffice for the step that begins."""
     settings = core.settings

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fairway.core import layout as at
 from fairway.core.blocks import Int64Array
 from fairway.core.compiling import inner
@@ -137,8 +135,11 @@ def _order_turns(
 @inner
 def _order_draws(turns: Int64Array, groups: Int64Array, order: Int64Array) -> None:
     """Write the order of `fairway.policies.Draws`."""
-    left, credit = turns[at.MEMBERS_LEFT].copy(), turns[at.CREDITS].copy()
-    cursor = np.zeros(len(left), np.int64)
+    for group in range(turns.shape[1]):
+        turns[at.LEFT_TO_RECORD, group] = turns[at.MEMBERS_LEFT, group]
+        turns[at.CREDITS_RECORDED, group] = turns[at.CREDITS, group]
+        turns[at.CURSOR_OF_RECORD, group] = 0
+    left, credit, cursor = turns[at.LEFT_TO_RECORD], turns[at.CREDITS_RECORDED], turns[at.CURSOR_OF_RECORD]
     for position in range(len(groups)):
         pool, richest = 0, -1
         for group in range(len(left)):

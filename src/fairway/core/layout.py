@@ -123,9 +123,9 @@ SETTINGS_FIELDS = 25
 ONE_ORDER, EVERY_K, TWO_LANES, HEAD_GROUP, TURNS, DRAWS, STANDING_LIST = range(7)  # values of RULE; K: k or the window
 LEAST_RECENT, UNSPARED, LEAST_WORTH = range(3)  # values of EVICTION
 
-# Rows of `turns`, over the groups.
-MEMBERS_LEFT, CURSOR, SHARE_LEFT, CREDITS = range(4)
-TURNS_ROWS = 4
+# Rows of `turns`, over the groups; the last three are for what is drawn on record only.
+MEMBERS_LEFT, CURSOR, SHARE_LEFT, CREDITS, LEFT_TO_RECORD, CREDITS_RECORDED, CURSOR_OF_RECORD = range(7)
+TURNS_ROWS = 7
 
 # A column of `done`, over the requests that have computed their whole prompt in a step.
 DONE_REQUEST, DONE_COPY = range(2)
