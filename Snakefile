@@ -23,6 +23,7 @@ include: "workflow/rules/studies.smk"
 include: "workflow/rules/regimes.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/queue.smk"
 include: "workflow/rules/section_5_2.smk"
 
 
@@ -56,7 +57,7 @@ rule all:
             *expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES, "summary"]),
             *[table for table in vllm_tables() if table.endswith(".json")],
         ],
-        figures=expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
+        figures=[*expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]), *QUEUE_PAGE],
     log:
         "logs/show_claims.log",
     conda:

@@ -10,9 +10,9 @@ from fairway.traces import Trace
 BLOCK_TOKENS = 16
 PHASE = "example"
 ABOUT = (
-    "A miss M (6,000 tokens, none cached) is the oldest; ten hits H1 to H10 (6,300 tokens, 6,000 of them cached) arrive "
-    "just behind it. Fairway lets five hits pass, until the fast lane's ledger exceeds the fair lane's, and then releases "
-    "M. LPM puts M last, FCFS first."
+    "A miss M (6,000 tokens, none cached) is the oldest; ten hits H1 to H10 (6,300 tokens, 6,000 of them cached) stand "
+    "behind it. Fairway releases five hits, until the fast lane's ledger exceeds the fair lane's, and then M. LPM puts "
+    "M last, FCFS first."
 )
 ARRIVAL_NS = 2_000_000_000  # long after the request that fills the cache has been served
 _END_NS = 6_000_000_000

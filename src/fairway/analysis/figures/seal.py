@@ -1,7 +1,7 @@
 """The seal of a figure: a comment at its end that holds the checksum of what stands before it.
 
-A picture has no place for a checksum beside its content, as the JSON of a table has. Readers of PDF, SVG and HTML pass over
-comments at the end, and the seal stays with the file wherever it is copied.
+A picture has no place for a checksum beside its content, as the JSON of a table has. Readers of PDF, SVG and HTML pass
+over comments at the end, and the seal stays with the file wherever it is copied.
 """
 
 from __future__ import annotations

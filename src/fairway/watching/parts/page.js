@@ -131,7 +131,7 @@
       const sum = chunks.reduce((total, [, tokens]) => total + tokens, 0);
       bar.replaceChildren(...chunks.map(([id, tokens]) => {
         const name = requests.get(id).name;
-        const part = element("span", { textContent: name, title: `${name}: ${whole(tokens)} tokens` });
+        const part = element("span", { textContent: tokens / scene().budget_tokens > 0.07 ? name : "", title: `${name}: ${whole(tokens)} tokens` });
         part.style.width = `${(100 * tokens) / scene().budget_tokens}%`;
         if (!admitted.has(id)) part.className = "goes-on";
         return part;
@@ -153,7 +153,8 @@
         const row = element("tr");
         const id = step ? step.order[place] : undefined;
         if (id === undefined) {
-          row.append(element("td", { colSpan: 6 }));
+          row.className = "empty";
+          row.append(...Array.from({ length: 6 }, () => element("td")));
         } else {
           const one = byId.get(id), entry = admitted.get(id);
           if (entry) row.className = "admitted";
