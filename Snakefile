@@ -23,6 +23,7 @@ include: "workflow/rules/studies.smk"
 include: "workflow/rules/regimes.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/common_queue.smk"
 include: "workflow/rules/queue.smk"
 include: "workflow/rules/section_5_2.smk"
 

@@ -25,7 +25,7 @@ Snakemake = Callable[..., Process]
 
 MADE = ["data", "results", "figures"]
 PARTS_OF_REPOSITORY = ["Snakefile", "config", "docs", "envs", "paper", "profiles", "scripts", "src", "workflow"]
-JOBS = 24
+JOBS = 27
 JOBS_BEFORE_KILL = 9
 SAY_ALL = ["--quiet", "host"]  # the default profile leaves out the jobs' details, which these tests read
 ROWS = Path("results/rows/sim")
@@ -121,7 +121,8 @@ def killed(shelf: Path, root: Path) -> Killed:
 
 def test_same_bytes_whatever_the_folder_cores_hash_seed_zone_and_locale(plain: Path, killed: Killed) -> None:
     expected = checksums(plain)
-    assert {Path(file).suffix for file in expected} == {".json", ".jsonl", ".parquet", ".csv", ".md", ".pdf", ".svg"}
+    suffixes = {".json", ".jsonl", ".parquet", ".csv", ".md", ".pdf", ".svg", ".html"}
+    assert {Path(file).suffix for file in expected} == suffixes
     assert checksums(killed.folder) == expected
 
 
@@ -165,6 +166,8 @@ MADE_AGAIN = {
         "plot_targets": 1,
         "plot_spread": 1,
         "plot_order_shift": 1,
+        "record_spike": 1,
+        "build_queue_page": 1,
         **AFTER_ROWS,
     },
     "results/calibration/sec-flood/1.json": {
@@ -179,6 +182,7 @@ MADE_AGAIN = {
     "results/exact.json": {"check_exact": 1, "answer_claims": 1, "summarise": 1, "all": 1},
     "results/tables/claims.md": {"answer_claims": 1, "summarise": 1, "all": 1},
     "figures/flood.svg": {"plot_flood": 1, "all": 1},
+    "figures/queue.html": {"build_queue_page": 1, "all": 1},
 }
 
 

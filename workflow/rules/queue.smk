@@ -1,20 +1,5 @@
 """The page on which one can watch a queue: what a few policies do at every step, recorded and played."""
 
-WATCHED_POLICIES = figure_policies(SPIKE_WORKLOAD)
-QUEUE_PAGE = ["figures/queue.html"] if len(WATCHED_POLICIES) > 1 else []  # it sets two side by side
-
-
-def watching_code(wildcards):
-    """Give the fingerprint of what records and plays: the package's part, and the policies' own files."""
-    scripts = scripts_of("watching", SCRIPTS)
-    policies = [policy_fingerprint(PACKAGE, policy, "sim", scripts) for policy in WATCHED_POLICIES]
-    return "-".join([fingerprint(PACKAGE, WATCHING_SOURCES), *policies])
-
-
-def watched_trace(wildcards):
-    """Give the trace of the spike's first seed, and its header."""
-    return expand(REPLAYED_FILES, workload=SPIKE_WORKLOAD, seed=CONFIG.seeds_for(SPIKE_WORKLOAD)[0])
-
 
 rule record_worked_example:
     input:
@@ -38,7 +23,8 @@ rule record_worked_example:
 
 rule record_spike:
     input:
-        watched_trace,
+        trace=watched(REPLAYED_FILES[0]),
+        header=watched(REPLAYED_FILES[1]),
         profile=PROFILE.format(profile=profile_of(SPIKE_WORKLOAD)),
     output:
         "results/queue/spike.json",
@@ -53,7 +39,7 @@ rule record_spike:
         policies=WATCHED_POLICIES,
         engine=ENGINE_OPTIONS,
     shell:
-        'python "$SCRIPTS"/record_queue.py --trace {input[0]:q} --phase spike --policies {params.policies}'
+        'python "$SCRIPTS"/record_queue.py --trace {input.trace:q} --phase spike --policies {params.policies}'
         " --profile {input.profile:q} {params.engine} --out {output:q} 2>&1 | tee {log:q}"
 
 
