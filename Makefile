@@ -52,7 +52,7 @@ reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table
 	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
 	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
 	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
-	@echo "Figures: figures/*.{pdf,svg}. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+	@echo "Figures: figures/*.{pdf,svg}. A queue to watch: figures/queue.html. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
 
 check-cores: # `snakemake --cores 0` would wait for ever
 	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; *) \
