@@ -132,6 +132,13 @@ def test_the_first_step_of_the_worked_example_shows_order_lanes_and_ledgers(page
     assert page.locator("#left .lanes").count() == 0  # FCFS has none
 
 
+def test_when_the_last_step_has_ended_nothing_runs(page: Any) -> None:
+    page.locator("h1").click()
+    page.keyboard.press("End")
+    assert shown(page, "left", "step") == shown(page, "right", "step") == "Nothing waits and nothing runs."
+    assert shown(page, "left", "waiting") == shown(page, "right", "waiting") == "0"
+
+
 def test_keys_buttons_and_slider_move(page: Any) -> None:
     choose_spike(page)
     page.locator("h1").click()
