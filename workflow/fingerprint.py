@@ -30,6 +30,7 @@ EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm
 BOUNDS_SOURCES = [*GROUND, "traces", "profile", "bounds"]
 REGIME_SOURCES = [*GROUND, "traces", "rows.py", "regime.py"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
+PUBLICATION_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "traces", "policies/fairway.py", "analysis", "publication"]
 # The scripts of each stage's rules. show_claims.py is in none: it makes nothing and runs each time.
 SCRIPTS = {
     "sources": ["describe_corpora", "fetch_filing", "find_sources"],
@@ -39,6 +40,7 @@ SCRIPTS = {
     "bounds": ["compute_bounds"],
     "regime": ["measure_regimes"],
     "analysis": ["answer_claims", "compare_backends", "plot_*", "summarise", "tabulate_*"],
+    "publication": ["build_paper", "render_pages"],
 }
 
 
