@@ -56,6 +56,7 @@ rule all:
         expand("results/tables/{name}.{kind}", name=EXTRA_TABLES, kind=["csv", "md", "json"]),
         rules.summarise.output,
         rules.render_pages.output,
+        NOTEBOOK_FILES,
         vllm_tables(),
         claims=rules.answer_claims.output.json,
         tables=[

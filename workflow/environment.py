@@ -22,6 +22,9 @@ def use_sources(base: Path, in_conda: bool) -> None:
         PYTHONPATH=_prepended(str(base / "src"), "PYTHONPATH"),
         SCRIPTS=str(base / "scripts"),
         NUMBA_CACHE_DIR=os.environ.get("NUMBA_CACHE_DIR") or str(Path(".snakemake/numba").resolve()),
+        # A user's own kernels and settings are not the notebook's.
+        JUPYTER_DATA_DIR=str(Path(".snakemake/jupyter").resolve()),
+        JUPYTER_CONFIG_DIR=str(Path(".snakemake/jupyter").resolve()),
         VLLM_PYTHON="python" if in_conda else _vllm_python(base),
         PYTHONUNBUFFERED="1",  # a job's progress is seen at once, also through `tee`
     )

@@ -40,7 +40,7 @@ SCRIPTS = {
     "bounds": ["compute_bounds"],
     "regime": ["measure_regimes"],
     "analysis": ["answer_claims", "compare_backends", "plot_*", "summarise", "tabulate_*"],
-    "publication": ["build_paper", "render_pages"],
+    "publication": ["build_paper", "publish_notebook", "render_pages"],
 }
 
 

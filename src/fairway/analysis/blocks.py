@@ -60,9 +60,7 @@ def _html(block: Block) -> str:
         return "<ul>" + "".join(f"<li>{_inline(item)}</li>" for (item,) in block.rows) + "</ul>"
     if block.kind == "table":
         head = "".join(f"<th>{_inline(cell)}</th>" for cell in block.header)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>\n" for row in block.rows
-        )
+        body = "".join("<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>\n" for row in block.rows)
         return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
     return f"<p>{_inline(block.text)}</p>"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -13,19 +12,12 @@ from fairway.analysis.claims_table import head_lines, readers_table
 from fairway.analysis.summary import pages, read_summary
 from fairway.analysis.tables import Document
 from fairway.files import sha256, write_text
+from fairway.publication.pages import html_page
 from fairway.publication.setting import read_calibrations
 
 OVERVIEW = "overview.html"
 PROVENANCE = "provenance"
 _LIBRARIES = ("matplotlib", "numpy", "pandas", "pyarrow", "seaborn", "typst")
-_STYLE = """\
-body { font: 14px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 1.5rem; max-width: 75rem }
-table { border-collapse: collapse; margin: .8rem 0; font-size: 13px }
-th, td { text-align: left; vertical-align: top; padding: .25rem .6rem; border-bottom: 1px solid #ddd }
-th { border-bottom: 2px solid #666 }
-code { font-size: 12px; overflow-wrap: anywhere }
-h1 { font-size: 1.4rem }
-"""
 
 
 def write_report_pages(summary_file: Path, calibrations: Iterable[Path], files: Sequence[Path], folder: Path) -> None:
@@ -39,14 +31,13 @@ def write_report_pages(summary_file: Path, calibrations: Iterable[Path], files: 
     summary = read_summary(summary_file)
     rests_on = provenance_markdown(summary["claims"], read_calibrations(calibrations), files)
     for name, page in {**pages(summary), PROVENANCE: rests_on}.items():
-        write_text(folder / f"{name}.html", _page(name, page))
+        body = f"<h1>{name}</h1>\n{to_html(blocks_of(page))}"
+        write_text(folder / f"{name}.html", html_page(name, body))
     claims = "\n\n".join([*head_lines(summary["claims"]), readers_table(summary["claims"])])
     write_text(folder / OVERVIEW, f'<div class="claims">\n{to_html(blocks_of(claims))}\n</div>\n')
 
 
-def provenance_markdown(
-    claims: Document, calibrations: Mapping[str, Sequence[Document]], files: Sequence[Path]
-) -> str:
+def provenance_markdown(claims: Document, calibrations: Mapping[str, Sequence[Document]], files: Sequence[Path]) -> str:
     """The page: what was run on what, by checksums that say whether two runs are of the same things."""
     return "\n\n".join(
         [
@@ -69,11 +60,3 @@ def _calibrated(workload: str, found: Sequence[Document]) -> tuple[str, ...]:
     profile = f"{first['profile']} ({first['profile_evidence']})"
     seeds = ", ".join(str(one["seed"]) for one in found)
     return workload, seeds, corpus, profile, str(len(found))
-
-
-def _page(name: str, page: str) -> str:
-    title = html.escape(name)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
-        f"<style>\n{_STYLE}</style></head>\n<body><h1>{title}</h1>\n{to_html(blocks_of(page))}\n</body></html>\n"
-    )
