@@ -11,7 +11,7 @@ from typing import Any
 
 from fairway.analysis import wording
 from fairway.analysis.blocks import Block, blocks_of
-from fairway.analysis.claims_table import HEADER, check_lines, figure_words, head_lines, row_of, verdict_words
+from fairway.analysis.claims_table import check_lines, figure_words, head_lines, readers_table, verdict_words
 from fairway.analysis.summary import pages, read_summary
 from fairway.analysis.tables import Document
 from fairway.analysis.verdicts import VERDICTS
@@ -61,6 +61,7 @@ def paper_facts(sources: Sources) -> Document:
 def _claims(document: Document) -> Document:
     counts = Counter(str(claim["verdict"]) for claim in document["claims"])
     causes = {cause["claim"]: cause for cause in document["causes"]}
+    table = next(block for block in blocks_of(readers_table(document)) if block.kind == "table")
     return {
         "head": head_lines(document),
         "count": len(document["claims"]),
@@ -71,7 +72,7 @@ def _claims(document: Document) -> Document:
         "corpora": ", ".join(document["corpora"]) or "none",
         "modelled": any(profile.endswith("(modelled)") for profile in document["profiles"]),
         "embedded": "embedded" in document["corpora"],
-        "table": _json(Block("table", header=HEADER, rows=tuple(map(row_of, document["claims"])))),
+        "table": _json(table),
         "answers": {claim["id"]: _answer(claim, causes.get(claim["id"])) for claim in document["claims"]},
     }
 

@@ -39,10 +39,10 @@ def write_report_pages(summary_file: Path, calibrations: Iterable[Path], files: 
 
 def provenance_markdown(claims: Document, calibrations: Mapping[str, Sequence[Document]], files: Sequence[Path]) -> str:
     """The page: what was run on what, by checksums that say whether two runs are of the same things."""
+    evidence, profiles, corpora = (", ".join(claims[name]) or "none" for name in ("evidence", "profiles", "corpora"))
     return "\n\n".join(
         [
-            f"Evidence: {', '.join(claims['evidence']) or 'none'}. Step times: {', '.join(claims['profiles']) or 'none'}. "
-            f"Corpus: {', '.join(claims['corpora']) or 'none'}.",
+            f"Evidence: {evidence}. Step times: {profiles}. Corpus: {corpora}.",
             markdown.table(("Setting", "SHA-256"), [(f"`{file.name}`", f"`{sha256(file)}`") for file in files]),
             markdown.table(("Library", "Version"), [(name, version(name)) for name in _LIBRARIES]),
             "### Workloads",
