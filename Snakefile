@@ -23,6 +23,7 @@ include: "workflow/rules/analysis.smk"
 include: "workflow/rules/regimes.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/common_publication.smk"
 include: "workflow/rules/publication.smk"
 include: "workflow/rules/section_5_2.smk"
 

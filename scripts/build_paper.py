@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--calibrations", type=Path, nargs="+", required=True, help="JSON files of calibrations")
     parser.add_argument("--profiles", type=Path, nargs="+", required=True, help="JSON files of checked profiles")
     parser.add_argument("--figures", type=Path, nargs="*", default=[], help="figures (PDF), in the paper's order")
-    parser.add_argument("--captions", type=Path, required=True, help="folder with <figure>.rst for each figure")
+    parser.add_argument("--captions", type=Path, nargs="*", default=[], help="<figure>.rst of each figure")
     parser.add_argument("--parity", type=Path, required=True, help="JSON of the comparison with vLLM's scheduler")
     parser.add_argument("--configuration", type=Path, required=True, help="folder with the workloads' files")
     parser.add_argument("--out-facts", type=Path, required=True, help="JSON file to write")
@@ -32,7 +32,7 @@ def main() -> int:
         tuple(arguments.calibrations),
         tuple(arguments.profiles),
         tuple(arguments.figures),
-        arguments.captions,
+        tuple(arguments.captions),
         arguments.parity,
         arguments.configuration,
     )

@@ -31,6 +31,7 @@ BOUNDS_SOURCES = [*GROUND, "traces", "profile", "bounds"]
 REGIME_SOURCES = [*GROUND, "traces", "rows.py", "regime.py"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
 PUBLICATION_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "traces", "policies/fairway.py", "analysis", "publication"]
+NOTEBOOK_SOURCES = [*REPLAY_SOURCES, *ANALYSIS_SOURCES, "policies/fairway.py", "policies/lpm.py"]
 # The scripts of each stage's rules. show_claims.py is in none: it makes nothing and runs each time.
 SCRIPTS = {
     "sources": ["describe_corpora", "fetch_filing", "find_sources"],

@@ -53,7 +53,7 @@ def sources(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Sources:
         calibrations=tuple(folder / f"{workload}.json" for workload in WORKLOADS),
         profiles=(folder / "profile.json",),
         figures=(),
-        captions=root / "workflow/report",
+        captions=(),
         parity=root / "docs/parity.json",
         configuration=root / "config",
     )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,12 @@ def test_an_edited_summary_is_refused(sources: Sources, tmp_path: Path) -> None:
         sources.summary.read_text(encoding="utf-8").replace('"seeds": 20', '"seeds": 21'), encoding="utf-8"
     )
     with pytest.raises(InputError, match="was edited after it was written"):
-        paper_facts(Sources(**{**vars(sources), "summary": edited}))
+        paper_facts(replace(sources, summary=edited))
+
+
+def test_a_figure_without_a_caption_is_refused(sources: Sources, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a figure without a caption. Remedy: name its flood\.rst in --captions"):
+        paper_facts(replace(sources, figures=(tmp_path / "flood.pdf",)))
 
 
 def test_every_figure_of_the_workflow_has_a_caption_without_code(root: Path) -> None:

@@ -1,28 +1,5 @@
 """What readers open: the paper, and the pages of the HTML report."""
 
-PUBLICATION_CODE = fingerprint(PACKAGE, PUBLICATION_SOURCES, scripts_of("publication", SCRIPTS))
-FURTHER = "4 Paper and notebook"  # categories of the report are sorted by name
-PAPER_TEXT = source("paper")
-PAPER_FILES = [
-    source(file.relative_to(BASE))
-    for pattern in ("*.typ", "text/*.typ", "references.yml")
-    for file in sorted((BASE / "paper").glob(pattern))
-]
-REPORT_TABLES = ["metrics", "comparison", *EXTRA_TABLES]
-
-
-def paper_inputs(workloads, figures):
-    """Give the files, by name, that the paper about some workloads rests on beside its summary."""
-    return {
-        "calibrations": [file for workload in workloads for file in seed_files(CALIBRATION, workload)],
-        "profiles": sorted({PROFILE.format(profile=profile_of(workload)) for workload in workloads}),
-        "figures": expand("figures/{name}.pdf", name=figures),
-        "text": PAPER_FILES,
-        "captions": [source(f"workflow/report/{name}.rst") for name in figures],
-        "parity": source("docs/parity.json"),
-        "workloads": sorted({str(file) for name in workloads for file in reference_of(name).files}),
-    }
-
 
 rule build_paper:
     input:
@@ -41,13 +18,12 @@ rule build_paper:
         "../../envs/publication.yaml"
     params:
         code=PUBLICATION_CODE,
-        text=PAPER_TEXT,
-        captions=source("workflow/report"),
-        configuration=source("config"),
+        text=subpath(input.main, parent=True),
+        configuration=subpath(input.variants, parent=True),
     shell:
         'python "$SCRIPTS"/build_paper.py --text {params.text:q} --summary {input.summary:q}'
         " --calibrations {input.calibrations:q} --profiles {input.profiles:q} --figures {input.figures:q}"
-        " --captions {params.captions:q} --parity {input.parity:q} --configuration {params.configuration:q}"
+        " --captions {input.captions:q} --parity {input.parity:q} --configuration {params.configuration:q}"
         " --out-facts {output.facts:q} --out-pdf {output.pdf:q} 2>&1 | tee {log:q}"
 
 
@@ -93,21 +69,7 @@ rule render_pages:
         " --settings {input.settings:q} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
 
 
-# The notebook looks at one trace again: that of the spike, else the first one that Fairway runs on.
-EXPLORED = [
-    workload
-    for workload in sorted(CONFIG.workloads, key=lambda name: name != SPIKE_WORKLOAD)
-    if "fairway" in CONFIG.policies_for(workload)
-][:1]
-EXPLORED_POLICIES = [
-    name for workload in EXPLORED for name in ["fcfs", "lpm", "fairway"] if name in CONFIG.policies_for(workload)
-]
-NOTEBOOK_FILES = ["results/notebooks/explore.ipynb", "results/notebooks/explore.html"] if EXPLORED else []
-
 if EXPLORED:
-    EXPLORED_TRACES = [
-        pattern.format(workload=EXPLORED[0], seed=CONFIG.seeds_for(EXPLORED[0])[0]) for pattern in REPLAYED_FILES
-    ]
 
     # Snakemake hands the executed notebook on as a log only. As an output as well it is made again where it is missing.
     rule explore:
@@ -126,7 +88,7 @@ if EXPLORED:
         conda:
             "../../envs/notebook.yaml"
         params:
-            code=fingerprint(PACKAGE, [*REPLAY_SOURCES, *ANALYSIS_SOURCES, "policies/fairway.py", "policies/lpm.py"]),
+            code=NOTEBOOK_CODE,
             workload=EXPLORED[0],
             policies=EXPLORED_POLICIES,
             limits=vars(CONFIG.engine),

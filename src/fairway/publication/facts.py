@@ -15,6 +15,7 @@ from fairway.analysis.claims_table import check_lines, figure_words, head_lines,
 from fairway.analysis.summary import pages, read_summary
 from fairway.analysis.tables import Document
 from fairway.analysis.verdicts import VERDICTS
+from fairway.errors import InputError
 from fairway.publication import setting
 from fairway.traces.catalogue import Catalogue
 
@@ -31,7 +32,7 @@ class Sources:
     calibrations: tuple[Path, ...]
     profiles: tuple[Path, ...]
     figures: tuple[Path, ...]  # PDF
-    captions: Path  # folder of <figure>.rst
+    captions: tuple[Path, ...]  # <figure>.rst of each figure
     parity: Path
     configuration: Path  # folder with the workloads
 
@@ -106,8 +107,11 @@ def _profile(profile: Document) -> Document:
     return {**words, "table": _json(setting.profile_table(profile))}
 
 
-def _figure(file: Path, captions: Path) -> Document:
-    caption = (captions / f"{file.stem}.rst").read_text(encoding="utf-8")
+def _figure(file: Path, captions: Sequence[Path]) -> Document:
+    found = [caption for caption in captions if caption.stem == file.stem]
+    if not found:
+        raise InputError("a figure without a caption", remedy=f"name its {file.stem}.rst in --captions", file=file)
+    caption = found[0].read_text(encoding="utf-8")
     return {"name": file.stem, "file": file.name, "caption": " ".join(caption.replace("``", "`").split())}
 
 
