@@ -23,6 +23,7 @@ KNOWS: dict[str, set[str]] = {
     "reuse": set(),
     "rows": set(),
     "analysis": {"rows"},
+    "publication": {"analysis", "policies", "traces"},
     "engine": {"policies", "cache", "reuse"},
     "exact": {"policies"},
     "hooks": {"policies"},
