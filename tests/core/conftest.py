@@ -41,7 +41,7 @@ MEASURED = profile_from(  # a small table, so that most chunks lie outside
     },
     "test",
 )
-NAMES = policy_names()
+NAMES = [*policy_names(), "ragcache-2", "ragcache-70"]
 
 
 class Remembering(RulePolicy):

@@ -14,7 +14,7 @@ from fairway.core.hooks import HOOK_FIELDS, WORK_ROWS
 from fairway.core.orders import LIST_ROWS
 from fairway.core.plan import Plan
 from fairway.core.prepared import Prepared
-from fairway.core.queue import GROUP, Queue
+from fairway.core.queue import GROUP, GROUP_BLOCK, Queue
 from fairway.core.trie import ROOT, Trie
 from fairway.core.victims import Worth
 from fairway.engine import Limits
@@ -93,6 +93,7 @@ def _worth(trie: Trie, eviction: int, segments: int, requests: int) -> Worth:
         needed=np.zeros((2, segments if spares else 0), dtype=np.int32),
         wanters=np.empty(requests if spares else 0, dtype=np.int64),
         keys=np.empty(requests if spares else 0, dtype=np.int64),
+        block_keys=np.empty(requests // GROUP // GROUP_BLOCK + 2 if spares else 0, dtype=np.int64),
         first_block=first_block if values else np.empty(0, dtype=np.int64),
         children=np.zeros(len(trie.blocks) if values else 0, dtype=np.int32),
         counts=np.zeros((2, blocks), dtype=np.int32),

@@ -315,7 +315,7 @@ def _spare(core: Core) -> None:
     """Spare the hits of the first of the order."""
     state, settings, worth = core.state, core.settings, core.worth
     count = min(settings[at.SPARED], state[at.WAITING])
-    best_requests(state, settings, core.queue, worth.wanters, worth.keys, count)
+    best_requests(state, settings, core.queue, worth.wanters, worth.keys, worth.block_keys, count)
     spare(core.segments, core.requests, core.path, state, worth, count)
 
 

@@ -36,7 +36,7 @@ COLUMNS = {
 }
 KEY = 7  # under which a request is ordered, highest first
 HOOKS_BEFORE, EXECUTED_BEFORE = 8, 9  # what two clocks showed at the first hook that saw a request
-PASSED = 10  # how many later arrivals were admitted since
+PASSED = 10  # how many were admitted from this place, and passed everybody before it
 KEPT = 11  # and what follows: whole numbers that a score keeps of a request
 
 CLOCKS = 3  # what changes for all requests alike, each with a register

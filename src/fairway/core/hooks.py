@@ -167,7 +167,7 @@ def _order_list(
             position_of[columns[REQUEST_ID, place]] = count
             count += 1
     for index in range(count):
-        order[index] = position_of[listed[index]]
+        order[index] = position_of[listed[state[at.LIST_NEXT] + index]]
 
 
 @inner

@@ -74,17 +74,18 @@ FACTS = 7
     CALLS,  # steps asked for, those in which nothing ran included
     HOOKS,  # hook rows written
     HOOKS_SEEN,  # hooks with requests waiting
-    HEAD_END,  # of a head group: the place behind it, at this hook
+    HEAD_END,  # of a head group: the place behind it, at this hook,
+    PASSES,  # and how many were admitted from there on
     POINTER,  # of turns: the group whose turn is next
     TURN_POINTER,  # of the step at hand: that group as of the hook,
     NEXT_POINTER,  # the one after an admission,
     TURN,  # and turns that are over
     DRAWN,  # of draws: the group that gave the last one
-    LISTED,  # of a standing list: its length
-    LIST_ARRIVED,  # requests that had arrived when it was last brought up to date
-    LIST_NEXT,  # where the step at hand goes on in it
-) = range(34)
-STATE_FIELDS = 34
+    LIST_ARRIVED,  # of a standing list: requests that had arrived when it was last brought up to date
+    LIST_NEXT,  # where it begins: those before have left it
+    LIST_END,
+) = range(35)
+STATE_FIELDS = 35
 
 # Places in `measures`, the state in floating-point numbers.
 ATTENTION_MS, FAST_WEIGHT, AGE = range(3)  # the last one is the clock of an eviction by priority

@@ -45,22 +45,26 @@ def sort_falling(keys: Int64Array, order: Int64Array, spare: Int64Array) -> None
 
 @inner
 def find_head_end(state: Int64Array, settings: Int64Array, columns: Int64Array) -> None:
-    """Find the place behind the head group. Whoever passes a request passes all before it, too, so halving finds it."""
-    low, high = state[at.OLDEST_PLACE], state[at.END_PLACE]
-    while low < high:
-        middle = (low + high) // 2
-        if columns[PASSED, middle] >= settings[at.K]:
-            low = middle + 1
-        else:
-            high = middle
-    state[at.HEAD_END] = low
+    """Move the end of the head group on, behind everybody whom the window has passed.
+
+    Whoever passes a request passes all before it, too. So it is enough to count admissions where they happened: a
+    request was passed by those behind it. ``PASSES`` counts them from the head group's end on.
+    """
+    end = max(state[at.HEAD_END], state[at.OLDEST_PLACE])
+    for place in range(state[at.HEAD_END], end):
+        state[at.PASSES] -= columns[PASSED, place]
+    while end < state[at.END_PLACE] and state[at.PASSES] - columns[PASSED, end] >= settings[at.K]:
+        state[at.PASSES] -= columns[PASSED, end]
+        end += 1
+    state[at.HEAD_END] = end
 
 
 @inner
 def note_passing(state: Int64Array, columns: Int64Array, place: int) -> None:
     """Count that the request at ``place`` passes everybody before it."""
-    for before in range(state[at.OLDEST_PLACE], place):
-        columns[PASSED, before] += 1
+    columns[PASSED, place] += 1
+    if place >= state[at.HEAD_END]:
+        state[at.PASSES] += 1
 
 
 # groups
@@ -153,22 +157,19 @@ def bring_list_up_to_date(
     listed: Int64Array,
     room: Int64Array,
 ) -> None:
-    """Forget who has left, let new requests join the end, and sort the list unless it is long."""
-    count = int64(0)
-    for index in range(state[at.LISTED]):
-        if facts[at.START_NS, listed[index]] == at.NONE:
-            listed[count] = listed[index]
-            count += 1
+    """Let new requests join the end, and sort the list unless it is long. Who has left, left from its beginning."""
+    first = state[at.LIST_NEXT]
     for request in range(state[at.LIST_ARRIVED], state[at.ARRIVED]):
         if not facts[at.REFUSED, request]:
-            listed[count] = request
-            count += 1
-    state[at.LISTED], state[at.LIST_ARRIVED], state[at.LIST_NEXT] = count, state[at.ARRIVED], 0
+            listed[state[at.LIST_END]] = request
+            state[at.LIST_END] += 1
+    state[at.LIST_ARRIVED] = state[at.ARRIVED]
+    count = state[at.LIST_END] - first
     if count > settings[at.MOST_SORTED]:
         return
     heads = int64(0)
     for index in range(count):
-        place = requests[listed[index], at.PLACE]
+        place = requests[listed[first + index], at.PLACE]
         room[KEYS, index] = columns[HIT_TOKENS, place]
         if columns[HIT_TOKENS, place] <= settings[at.COLD_HIT_TOKENS] and columns[N_TOKENS, place] > HEAD_TOKENS:
             head, known = columns[HEAD_ID, place], int64(0)
@@ -181,6 +182,6 @@ def bring_list_up_to_date(
                 heads += 1
     sort_falling(room[KEYS, :count], room[ORDER], room[SPARE])
     for index in range(count):
-        room[SORTED, index] = listed[room[ORDER, index]]
+        room[SORTED, index] = listed[first + room[ORDER, index]]
     for index in range(count):
-        listed[index] = room[SORTED, index]
+        listed[first + index] = room[SORTED, index]

@@ -44,6 +44,7 @@ from fairway.core.trie import ROOT
 Float64Array = npt.NDArray[np.float64]
 
 GROUP = 64  # places whose highest key is kept
+GROUP_BLOCK = 16  # groups whose highest key is kept while many requests are looked for
 
 
 @inlined
@@ -159,6 +160,8 @@ def arrive(
     """Put a request at the queue's end. Hits of the others must be up to date."""
     if state[at.WAITING] == 0:
         state[at.OLDEST_PLACE] = state[at.END_PLACE] = 0
+        state[at.HEAD_END] = state[at.PASSES] = 0
+        queue.columns[PASSED, 0] = 0
     columns, place = queue.columns, state[at.END_PLACE]
     state[at.END_PLACE] += 1
     state[at.WAITING] += 1
@@ -172,7 +175,8 @@ def arrive(
     columns[REQUEST_ID, place] = request
     # The next hook, which sees it first, comes before anything runs.
     columns[HOOKS_BEFORE, place], columns[EXECUTED_BEFORE, place] = state[at.HOOKS_SEEN] + 1, state[at.COMPUTED_TOKENS]
-    columns[PASSED, place] = 0
+    if place + 1 < columns.shape[1]:
+        columns[PASSED, place + 1] = 0  # its own place may hold what passed all before it
     if settings[at.TRACKS_HITS]:
         front = _front(segments, requests, path, settings, request, int64(0))
         _hang(segments, requests, request, front)
@@ -199,12 +203,17 @@ def leave(
 def draw_together(
     requests: Int32Array, state: Int64Array, columns: Int64Array, reals: Float64Array, groups: Int64Array
 ) -> None:
-    """Close the gaps."""
-    to = 0
+    """Close the gaps. Who was admitted from one still has passed everybody before it, but not who closes it."""
+    to, passes, head_end = 0, 0, int64(0)
     for place in range(state[at.OLDEST_PLACE], state[at.END_PLACE]):
+        if place == state[at.HEAD_END]:
+            head_end = to
         request = columns[REQUEST_ID, place]
         if request == at.NONE:
+            passes += columns[PASSED, place]
             continue
+        columns[PASSED, place] += passes
+        passes = 0
         if to != place:
             requests[request, at.PLACE] = to
             for row in range(len(columns)):
@@ -212,7 +221,14 @@ def draw_together(
             for row in range(len(reals)):
                 reals[row, to] = reals[row, place]
         to += 1
-    state[at.OLDEST_PLACE], state[at.END_PLACE] = 0, to
+    if state[at.HEAD_END] == state[at.END_PLACE]:
+        head_end = to
+    state[at.OLDEST_PLACE], state[at.END_PLACE], state[at.HEAD_END] = 0, to, head_end
+    columns[PASSED, to] = passes
+    if state[at.PASSES] > 0:
+        state[at.PASSES] = 0
+        for place in range(head_end, to + 1):
+            state[at.PASSES] += columns[PASSED, place]
     for group in range(to // GROUP + 1):
         groups[STALE, group] = 1
 
@@ -263,10 +279,7 @@ def best_place(state: Int64Array, columns: Int64Array, groups: Int64Array) -> in
     best, best_group = GONE, at.NONE
     for group in range(state[at.OLDEST_PLACE] // GROUP, (end + GROUP - 1) // GROUP):
         if groups[STALE, group]:
-            found = GONE
-            for place in range(group * GROUP, min(group * GROUP + GROUP, end)):
-                found = max(found, columns[KEY, place])
-            groups[HIGHEST, group], groups[STALE, group] = found, 0
+            _find_highest(state, columns, groups, group)
         if groups[HIGHEST, group] > best:
             best, best_group = groups[HIGHEST, group], group
     place = best_group * GROUP
@@ -277,9 +290,18 @@ def best_place(state: Int64Array, columns: Int64Array, groups: Int64Array) -> in
 
 @inner
 def best_requests(
-    state: Int64Array, settings: Int64Array, queue: Queue, requests: Int64Array, keys: Int64Array, count: int
+    state: Int64Array,
+    settings: Int64Array,
+    queue: Queue,
+    requests: Int64Array,
+    keys: Int64Array,
+    block_keys: Int64Array,
+    count: int,
 ) -> None:
-    """Write the first ``count`` requests by falling key, or by arrival where nothing is scored; ``keys`` is room."""
+    """Write the first ``count`` requests by falling key, or by arrival where nothing is scored.
+
+    Keys must be those of this instant. ``keys`` and ``block_keys``, of blocks of groups, are room.
+    """
     columns, groups, place = queue.columns, queue.groups, int64(state[at.OLDEST_PLACE])
     if not settings[at.BY_SCORE]:
         for rank in range(count):
@@ -288,14 +310,49 @@ def best_requests(
             requests[rank] = columns[REQUEST_ID, place]
             place += 1
         return
+    first, end = state[at.OLDEST_PLACE] // GROUP, (state[at.END_PLACE] + GROUP - 1) // GROUP
+    blocks = (end - first + GROUP_BLOCK - 1) // GROUP_BLOCK
+    for group in range(first, end):
+        if groups[STALE, group]:
+            _find_highest(state, columns, groups, group)
+    for block in range(blocks):
+        block_keys[block] = _highest_of_block(groups, first + block * GROUP_BLOCK, end)
     for rank in range(count):
-        place = best_place(state, columns, groups)
-        requests[rank], keys[rank] = place, columns[KEY, place]
-        columns[KEY, place], groups[STALE, place // GROUP] = GONE, 1
+        block, group = int64(0), int64(0)
+        for other in range(1, blocks):
+            if block_keys[other] > block_keys[block]:
+                block = other
+        group = first + block * GROUP_BLOCK
+        while groups[HIGHEST, group] != block_keys[block]:
+            group += 1
+        place = group * GROUP
+        while columns[KEY, place] != block_keys[block]:
+            place += 1
+        requests[rank], keys[rank], columns[KEY, place] = place, columns[KEY, place], GONE
+        _find_highest(state, columns, groups, group)
+        block_keys[block] = _highest_of_block(groups, first + block * GROUP_BLOCK, end)
     for rank in range(count):
         place = requests[rank]
         requests[rank], columns[KEY, place] = columns[REQUEST_ID, place], keys[rank]
         groups[STALE, place // GROUP] = 1
+
+
+@inner
+def _find_highest(state: Int64Array, columns: Int64Array, groups: Int64Array, group: int) -> None:
+    """Find a group's highest key."""
+    found = GONE
+    for place in range(group * GROUP, min(group * GROUP + GROUP, state[at.END_PLACE])):
+        found = max(found, columns[KEY, place])
+    groups[HIGHEST, group], groups[STALE, group] = found, 0
+
+
+@inner
+def _highest_of_block(groups: Int64Array, begin: int, end: int) -> int:
+    """Return the highest key of a block of groups."""
+    highest = GONE
+    for group in range(begin, min(begin + GROUP_BLOCK, end)):
+        highest = max(highest, groups[HIGHEST, group])
+    return highest
 
 
 # hits

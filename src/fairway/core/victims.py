@@ -35,7 +35,8 @@ class Worth(NamedTuple):
         Int32Array  # (2, segments) the last step in which somebody wanted it spared, and its best wanter's rank then
     )
     wanters: Int64Array  # (most,) who is spared, the most precious first; room to find them
-    keys: Int64Array  # (most,) their keys meanwhile
+    keys: Int64Array  # (most,) their keys meanwhile,
+    block_keys: Int64Array  # and those of blocks of groups, see `queue`
     first_block: Int64Array  # (segments,)
     children: Int32Array  # (segments,) segments with resident blocks right behind it
     counts: Int32Array  # (2, blocks)
