@@ -118,7 +118,7 @@ FAULTS = {
     "the window is a request wider": Fault("orders", "end] >= settings[at.K]", "end] > settings[at.K]", "ragcache-2"),
     "an older one passes who is left": Fault("orders", "if place >= state[at.HEAD_END]:", "if True:", "ragcache-1"),
     "with a gap its passing is forgotten": Fault(
-        "queue", "columns[PASSED, place] += passes", "pass", "ragcache-1", 300
+        "queue", "columns[PASSED, place] += passes", "pass", "ragcache-70+pgdsf", 3, 200
     ),
     "a turn takes one more": Fault(
         "orders", "turns[at.SHARE_LEFT, group] > 0)", "turns[at.SHARE_LEFT, group] >= 0)", FEW_TURNS
