@@ -57,7 +57,7 @@ reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table
 	$(REPORT)
 	@echo "Report: results/report.html. Paper: results/paper/fairway.pdf. Notebook: results/notebooks/explore.html."
 	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
-	@echo "Figures: figures/*.{pdf,svg}. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+	@echo "Figures: figures/*.{pdf,svg}. A queue to watch: figures/queue.html. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
 
 report: $(RUN_STAMP) ## Make the HTML report of CONFIG's run anew, without running anything: results/report.html.
 	$(REPORT)
@@ -135,7 +135,7 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 	$(VENV_PYTHON) requirements/conda_twin.py
 
 clean: ## Remove what the workflow and the tools made, except the environments.
-	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.pdf figures/*.svg .snakemake
+	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.html figures/*.pdf figures/*.svg .snakemake
 	rm -rf .vllm-cache .numba .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 
 $(RUN_STAMP): requirements/run.lock

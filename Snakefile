@@ -23,7 +23,9 @@ include: "workflow/rules/analysis.smk"
 include: "workflow/rules/regimes.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/common_queue.smk"
 include: "workflow/rules/common_publication.smk"
+include: "workflow/rules/queue.smk"
 include: "workflow/rules/publication.smk"
 include: "workflow/rules/section_5_2.smk"
 
@@ -67,6 +69,7 @@ rule all:
         figures=[
             *expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
             rules.build_paper.output.pdf,
+            *QUEUE_PAGE,
         ],
         facts=rules.build_paper.output.facts,
     log:

@@ -37,6 +37,7 @@ KNOWS: dict[str, set[str]] = {
     "parity": {"vllm", "replay", "engine", "traces", "profile", "policies"},
     "experiment": {"vllm", "recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "regime": {"rows", "traces"},
+    "watching": {"replay", "engine", "exact", "rows", "analysis", "traces", "profile", "policies"},
     "serving": {"vllm", "engine", "traces"},
     "measuring": {"hooks", "policies", "vllm", "serving", "recording", "replay", "rows", "engine", "traces", "profile"},
     "configuration": {"policies", "profile", "traces"},

@@ -24,7 +24,7 @@ Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]
 
 PARTS_OF_REPOSITORY = ["Snakefile", "config", "docs", "envs", "paper", "profiles", "scripts", "src", "workflow"]
-JOBS = 28
+JOBS = 31
 JOBS_BEFORE_KILL = 9
 ROWS = Path("results/rows/sim")
 
@@ -142,6 +142,8 @@ MADE_AGAIN = {
         "plot_spread": 1,
         "plot_order_shift": 1,
         **NOTEBOOK,
+        "record_spike": 1,
+        "build_queue_page": 1,
         **AFTER_ROWS,
     },
     "results/calibration/sec-flood/1.json": {
@@ -159,6 +161,7 @@ MADE_AGAIN = {
     "results/paper/fairway.pdf": {"build_paper": 1, "all": 1},
     "results/report/claims.html": {"render_pages": 1, "all": 1},
     "results/notebooks/explore.html": {"publish_notebook": 1, "all": 1},
+    "figures/queue.html": {"build_queue_page": 1, "all": 1},
 }
 
 
