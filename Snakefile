@@ -68,8 +68,8 @@ rule all:
         ],
         figures=[
             *expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
-            rules.build_paper.output.pdf,
             *QUEUE_PAGE,
+            rules.build_paper.output.pdf,
         ],
         facts=rules.build_paper.output.facts,
     log:

@@ -141,9 +141,9 @@ MADE_AGAIN = {
         "plot_targets": 1,
         "plot_spread": 1,
         "plot_order_shift": 1,
-        **NOTEBOOK,
         "record_spike": 1,
         "build_queue_page": 1,
+        **NOTEBOOK,
         **AFTER_ROWS,
     },
     "results/calibration/sec-flood/1.json": {

@@ -18,8 +18,9 @@ from fairway.traces.corpus import FILE_NAMES
 from fairway.yamlfile import read_yaml
 from batches import replay_batches, workloads_by_seeds
 from environment import missing_vllm, quote_folder_of_notebooks, use_sources
-from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, NOTEBOOK_SOURCES, PUBLICATION_SOURCES
-from fingerprint import REGIME_SOURCES, TRACE_SOURCES, WATCHING_SOURCES, fingerprint, policy_fingerprint, scripts_of
+from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, NOTEBOOK_SOURCES
+from fingerprint import PUBLICATION_SOURCES, REGIME_SOURCES, TRACE_SOURCES, WATCHING_SOURCES
+from fingerprint import fingerprint, policy_fingerprint, scripts_of
 from time_left import report_progress
 from single_run import claim_folder
 
