@@ -1,8 +1,12 @@
 """What several test folders share."""
 
+import importlib
 import os
+import shutil
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +17,7 @@ if find_spec("hypothesis"):  # the environment of the vLLM tests has none
     settings.register_profile("fairway", deadline=None, derandomize=True)
     settings.load_profile("fairway")
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba"))  # one for all processes of all tests
 
@@ -30,3 +35,19 @@ def real_data() -> Path:
     if not folder:
         pytest.skip("FAIRWAY_REAL_DATA is not set: it names the folder of the public traces and filings")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Give the machine's own Chromium; without one the test is skipped."""
+    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
+    if found is None:
+        pytest.skip(f"no browser here: one of {', '.join(BROWSERS)} is needed")
+    try:
+        playwright = importlib.import_module("playwright.sync_api")
+    except ModuleNotFoundError:
+        pytest.skip("playwright, which drives the browser, is not installed")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield running
+        running.close()

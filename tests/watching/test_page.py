@@ -1,8 +1,6 @@
 """The page in a real browser: it asks the network for nothing and shows what was recorded, step by step."""
 
-import importlib
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,6 @@ import pytest
 from fairway.analysis.figures.seal import is_whole
 from fairway.watching.page import read_recording, write_page
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LARGEST_BYTES = 3_000_000
 
 
@@ -38,21 +35,6 @@ def test_no_value_can_end_the_element_that_holds_the_data(tmp_path: Path, record
     text = (tmp_path / "queue.html").read_text(encoding="utf-8")
     data = text.split('id="recordings">')[1].split("</script>")[0]
     assert json.loads(data)["scenes"][0]["about"] == recording["about"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
-    if found is None:
-        pytest.skip(f"no browser here: one of {', '.join(BROWSERS)} is needed")
-    try:
-        playwright = importlib.import_module("playwright.sync_api")
-    except ModuleNotFoundError:
-        pytest.skip("playwright, which drives the browser, is not installed")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.fixture

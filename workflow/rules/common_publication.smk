@@ -1,7 +1,7 @@
 """What the rules of the paper, the report and the notebook share."""
 
 PUBLICATION_CODE = fingerprint(PACKAGE, PUBLICATION_SOURCES, scripts_of("publication", SCRIPTS))
-FURTHER = "4 Paper and notebook"  # categories of the report are sorted by name
+FURTHER = "4 Paper, notebook, queue"  # categories of the report are sorted by name
 PAPER_FILES = [
     source(file.relative_to(BASE))
     for pattern in ("*.typ", "text/*.typ", "references.yml")

@@ -48,7 +48,7 @@ rule build_queue_page:
         rules.record_worked_example.output,
         rules.record_spike.output,
     output:
-        "figures/queue.html",
+        report("figures/queue.html", caption="../report/queue.rst", category=FURTHER, labels={"Document": "queue"}),
     log:
         "logs/build_queue_page.log",
     benchmark:
