@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ from fairway.errors import InputError
 CLAIMS = read_claims(Path(__file__).parents[2] / "paper" / "claims.yaml")
 POLICIES = ("fcfs", "lpm", "ragcache", "fairway")
 WORKLOADS = ("sec-dynamic-a", "sec-flood")
+SWEPT = ("fcfs", "lpm", "klpm-4", "klpm-8", "ragcache", "preble", "peek", "fairway")
 MISSING = "workload sec-short-0.7; policies preble, peek"
 Write = Callable[..., Path]
 
@@ -52,6 +54,14 @@ def sweep(root: Path) -> Figure:
     asked = study(root)
     places = {name: Place(30.0 * (i + 1), 1.5 + i, 0.2 + 0.5 * i) for i, name in enumerate(WORKLOADS)}
     return regimes.draw(asked, regime_rows(asked, places), regimes.Layout())
+
+
+def contested_sweep(root: Path) -> Figure:
+    """The sweep of which each configuration has another winner, which makes the longest legend."""
+    asked = study(root)
+    (row, *_) = regime_rows(asked, {name: Place(30.0, 1.5, 0.2) for name in WORKLOADS})
+    rows = [replace(row, load=1.0 + place, p99_winner=policy) for place, policy in enumerate(SWEPT)]
+    return regimes.draw(asked, rows, regimes.Layout())
 
 
 def parameters(root: Path) -> Figure:
@@ -80,6 +90,7 @@ STUDIES: dict[str, Callable[[Path], Figure]] = {
     "spread": queue,
     "sensitivity": parameters,
     "regimes": sweep,
+    "contested regimes": contested_sweep,
 }
 ALONE: dict[str, Callable[[Path], Figure]] = {
     "order shift": lambda root: order_shift.draw(read_result(root, "sec-dynamic-a", "fairway"), order_shift.Layout()),

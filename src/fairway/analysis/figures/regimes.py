@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ class Layout:
 
     width_in: float = style.PAGE_WIDTH_IN
     height_in: float = 3.7
+    legend_columns: int = 6
+    legend_row_in: float = 0.19  # what the legend takes beyond its first row
     smallest_pt: float = 4.0
     largest_pt: float = 10.0
 
@@ -40,9 +43,13 @@ def plot(study: Study, places: Mapping[str, Place], pdf: Path, svg: Path, layout
 
 def draw(study: Study, rows: Sequence[RegimeRow], layout: Layout) -> Figure:
     """Draw two panels of one marker per configuration: its look is the winner's, its size the share of hot work."""
-    figure = Figure(figsize=(layout.width_in, layout.height_in))
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
     placed = [(row, row.spread) for row in rows if row.spread is not None]
+    winners = sorted({getattr(row, winner) for row, _ in placed for winner in _PANELS})
+    handles = [*map(_handle, winners), *(_size_handle(share, layout) for share in _SHOWN_SHARES)]
+    legend_rows = math.ceil(len(handles) / layout.legend_columns)
+    height_in = layout.height_in + (legend_rows - 1) * layout.legend_row_in
+    figure = Figure(figsize=(layout.width_in, height_in))
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
     for axes, (winner, title) in zip(panels, _PANELS.items(), strict=True):
         for row, spread in placed:
             _draw_configuration(axes, row, spread, getattr(row, winner), layout)
@@ -51,11 +58,10 @@ def draw(study: Study, rows: Sequence[RegimeRow], layout: Layout) -> Figure:
         axes.set_xlabel("Spread of uncached work (p95/p5)")
         style.label_panel(axes, title)
     panels[0].set_ylabel(f"Load of the {rows[0].phase} (multiples of rate 1.0)")
-    winners = sorted({getattr(row, winner) for row, _ in placed for winner in _PANELS})
     figure.legend(
-        handles=[*map(_handle, winners), *(_size_handle(share, layout) for share in _SHOWN_SHARES)],
+        handles=handles,
         loc="upper center",
-        ncols=len(winners) + len(_SHOWN_SHARES),
+        ncols=math.ceil(len(handles) / legend_rows),
         handlelength=1.0,
         columnspacing=1.1,
         handletextpad=0.4,
@@ -63,8 +69,9 @@ def draw(study: Study, rows: Sequence[RegimeRow], layout: Layout) -> Figure:
     remark = f"{len(placed)} of {len(rows)} configurations with a known spread; size: hot share of uncached work"
     collection = study.collection
     text_in = style.add_provenance(figure, collection.listed, collection.missing(), remark, study.selected_phase)
-    bottom = (text_in + 0.45) / layout.height_in
-    figure.subplots_adjust(left=0.075, right=0.985, top=0.845, bottom=bottom, wspace=0.06)
+    above_in = 0.155 * layout.height_in + (legend_rows - 1) * layout.legend_row_in
+    top, bottom = 1 - above_in / height_in, (text_in + 0.45) / height_in
+    figure.subplots_adjust(left=0.075, right=0.985, top=top, bottom=bottom, wspace=0.06)
     return figure
 
 
