@@ -42,7 +42,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference causes test test-all data-card real-env vllm-env parity-full preflight \
+.PHONY: help reproduce check-cores reference check causes test test-all data-card real-env vllm-env parity-full preflight \
 	measured peer-env bench lock clean
 
 help: ## Show this list.
@@ -90,6 +90,10 @@ reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and s
 		--scheduling results/scheduling.json \
 		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) --date "$$(date -u +%F)" \
 		--commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
+
+check: reproduce ## Compare the run of CONFIG with its reference results in docs/reference; status 1 at any difference.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/check_reference.py --summary results/tables/summary.json \
+		--config "$(CONFIG)" --references docs/reference
 
 # An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
 EXPERIMENT = $(if $(filter config/causes/%,$(CONFIG)),results/causes/$(basename $(notdir $(CONFIG))),.)

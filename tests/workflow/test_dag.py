@@ -1,7 +1,6 @@
 """The whole workflow at its smallest: the same bytes anywhere, nothing done twice, nothing missed."""
 
 import fcntl
-import hashlib
 import os
 import re
 import shutil
@@ -17,17 +16,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.workflow.conftest import SAY_ALL, checksums, tiny
 
-pytestmark = pytest.mark.xdist_group("dag")  # the tests share two runs, which one process makes
+pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs, which one process makes
 
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]
 
-MADE = ["data", "results", "figures"]
 PARTS_OF_REPOSITORY = ["Snakefile", "config", "docs", "envs", "paper", "profiles", "scripts", "src", "workflow"]
 JOBS = 24
 JOBS_BEFORE_KILL = 9
-SAY_ALL = ["--quiet", "host"]  # the default profile leaves out the jobs' details, which these tests read
 ROWS = Path("results/rows/sim")
 
 
@@ -41,19 +39,10 @@ class Killed:
     resumed: Process
 
 
-def tiny(root: Path, *options: str) -> list[str]:
-    return [*SAY_ALL, "--configfile", str(root / "config/tiny.yaml"), *options]
-
-
 def all_but_sources(folder: str, names: list[str]) -> set[str]:
     if (Path(folder) / "Snakefile").exists():
         return set(names) - set(PARTS_OF_REPOSITORY)
     return set(names) & {"__pycache__"}
-
-
-def checksums(folder: Path) -> dict[str, str]:
-    files = [file for part in MADE for file in sorted((folder / part).rglob("*")) if file.is_file()]
-    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def jobs(process: Process) -> Counter[str]:
@@ -63,24 +52,6 @@ def jobs(process: Process) -> Counter[str]:
 
 def written_ns(folder: Path, files: list[str]) -> dict[str, int]:
     return {file: (folder / file).stat().st_mtime_ns for file in files}
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("dag")
-
-
-@pytest.fixture(scope="module")
-def plain(shelf: Path, root: Path, snakemake: Snakemake) -> Path:
-    folder = shelf / "plain"
-    folder.mkdir()
-    places = sorted(path.name for path in root.iterdir())
-    process = snakemake(
-        folder, "--cores", "1", *tiny(root), PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", PYTHONDONTWRITEBYTECODE="1"
-    )
-    assert process.returncode == 0, process.stdout
-    assert sorted(path.name for path in root.iterdir()) == places, "outputs go to the working directory alone"
-    return folder
 
 
 @pytest.fixture
