@@ -8,7 +8,7 @@ from pathlib import Path
 from fairway.analysis.bootstrap import Resampling
 from fairway.analysis.causes import known_causes
 from fairway.analysis.claims import read_claims
-from fairway.analysis.claims_table import claims_document, is_sound, terminal, write_claims
+from fairway.analysis.claims_table import claims_document, is_sound, read_document, terminal, write_claims
 from fairway.analysis.inputs import Expected, Group, gather, parse_group
 from fairway.analysis.verdicts import answer_claims
 from fairway.command import not_negative, positive, run
@@ -45,6 +45,14 @@ def parse() -> argparse.Namespace:
         type=Path,
         metavar=("FILE", "FOLDER"),
         help="the file of causes (YAML) and the folder of their figures, to say why claims do not hold",
+    )
+    parser.add_argument(
+        "--measured",
+        nargs="*",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="claims.json of measurements on a device, each of which gets a column",
     )
     parser.add_argument(
         "--root",
@@ -84,7 +92,8 @@ def main() -> int:
         claims = claims.about(arguments.about)
     inputs = gather(expected)
     answers = answer_claims(claims, inputs, resampling)
-    document = claims_document(answers, inputs, expected, arguments.claims, resampling, causes)
+    measured = [read_document(file) for file in arguments.measured]
+    document = claims_document(answers, inputs, expected, arguments.claims, resampling, causes, measured)
     write_claims(arguments.out_dir, document)
     if arguments.status_later or is_sound(document):
         return 0

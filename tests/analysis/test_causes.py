@@ -80,11 +80,20 @@ def test_measured_figures_are_put_into_the_sentences(folder: Path, study: Study,
     assert (cause.configuration, cause.sample) == ("config/causes/made-up.yaml", "5 seeds")
 
 
+def test_a_sentence_may_say_where_a_figure_lies(folder: Path, study: Study) -> None:
+    change(folder, "{p50_s} here", "{p50_s.low} to {p50_s.high} here")
+    measure(folder, study)
+    figure = json.loads((folder / "measured/spike-latency.json").read_text(encoding="utf-8"))["figures"]["p50_s"]
+    (cause,) = known(folder)
+    assert cause.says.startswith(f"Fairway's median is {figure['low']:.3g} s to {figure['high']:.3g} s here.")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "problem"),
     [
         ("spike-latency", "spike-speed", 2, "no claim is called 'spike-speed'"),
         ("{p50_s} here", "{p99_s} here", 3, "no figure is called 'p99_s'"),
+        ("{p50_s} here", "{p50_s.mean} here", 3, "no figure is called 'p50_s.mean'"),
         ('here.", "It hits {hit_pct} of the tokens."', 'here."', 3, "is too short"),
         ("figures:", "numbers:", 2, "'figures' is a required property"),
         ("made-up.yaml", "made-up", 4, "does not match"),

@@ -65,6 +65,23 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+def test_claims_of_a_device_get_a_column(untouched_rows: Path, tmp_path: Path) -> None:
+    done = answer(untouched_rows, tmp_path / "device")
+    assert done.returncode == 0, done.stderr
+    done = answer(untouched_rows, tmp_path / "tables", "--measured", str(tmp_path / "device/claims.json"))
+    assert done.returncode == 0, done.stderr
+    device = json.loads((tmp_path / "device/claims.json").read_text(encoding="utf-8"))
+    head, _, *lines = [
+        [cell.strip() for cell in line.split("|")]
+        for line in (tmp_path / "tables/claims.md").read_text(encoding="utf-8").split("### Checks")[0].splitlines()
+        if line.startswith("|")
+    ]
+    column = head.index(f"Measured: {device['profiles'][0]}")
+    said = [claim["verdict"] for claim in device["claims"]]
+    assert [cells[column].startswith(verdict) for cells, verdict in zip(lines, said, strict=True)] == [True] * len(said)
+    assert "Measured" not in (tmp_path / "device/claims.md").read_text(encoding="utf-8")
+
+
 def test_claims_are_answered_and_shown(rows_root: Path, tmp_path: Path) -> None:
     assert answer(rows_root, tmp_path / "out").returncode == 0
     assert list(contents(tmp_path / "out")) == ["claims.csv", "claims.json", "claims.md"]

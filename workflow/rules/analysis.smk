@@ -36,6 +36,7 @@ rule answer_claims:
         exact=rules.check_exact.output,
         claims=CLAIMS_FILE,
         causes=CAUSES,
+        measured=MEASURED_CLAIMS,
     output:
         csv="results/tables/claims.csv",
         md="results/tables/claims.md",
@@ -63,8 +64,8 @@ rule answer_claims:
         'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q}'
         " --workloads {params.workloads:q} --policies {params.policies:q} --seeds-expected {params.seeds}"
         " --also {params.also:q} {params.about} --exact {input.exact:q} --claims {input.claims:q}"
-        " {params.causes} --resamples {params.resamples} --bootstrap-seed {params.bootstrap_seed}"
-        " --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
+        " {params.causes} --measured {input.measured:q} --resamples {params.resamples}"
+        " --bootstrap-seed {params.bootstrap_seed} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"
 
 
 rule plot_spike_timeline:
@@ -134,6 +135,7 @@ use rule answer_claims as answer_claims_vllm with:
         exact=rules.check_exact.output,
         claims=CLAIMS_FILE,
         causes=CAUSES,
+        measured=MEASURED_CLAIMS,
     output:
         csv="results/tables/vllm-virtual/claims.csv",
         md="results/tables/vllm-virtual/claims.md",

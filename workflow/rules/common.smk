@@ -172,6 +172,8 @@ CLAIMS = read_yaml(Path(CLAIMS_FILE)).values
 CAUSES_FILE, MEASURED_CAUSES = source("paper/causes.yaml"), source("docs/causes")
 CAUSES_OPTIONS = f"--causes {CAUSES_FILE!r} {MEASURED_CAUSES!r} --root {source('.')!r}"
 CAUSES = [CAUSES_FILE, *sorted(map(str, Path(MEASURED_CAUSES).glob("*.json")))]
+# What workflow/measured.smk made in the same working directory gets a column of the claims table.
+MEASURED_CLAIMS = sorted(map(str, Path("results/measured").glob("*/tables/claims.json")))
 SETS, GROUPS = CLAIMS["workload_sets"], CLAIMS["groups"]
 
 # Workloads with seeds or policies of their own are asked apart: tables compare those that all policies ran alike.

@@ -33,6 +33,7 @@ use rule answer_claims as answer_section_5_2 with:
         exact=rules.check_exact.output,
         claims=CLAIMS_FILE,
         causes=CAUSES,
+        measured=MEASURED_CLAIMS,
     output:
         csv="results/section_5_2/claims.csv",
         md="results/section_5_2/claims.md",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Cause:
     """Why one claim does not hold, as the file of causes says it."""
 
     claim: str
-    says: tuple[str, ...]  # {name} stands for a figure
+    says: tuple[str, ...]  # {name} stands for a figure, {name.low} and {name.high} for its interval's ends
     configuration: Path  # what the experiment runs
     figures: Mapping[str, Measure]
 
@@ -81,7 +82,7 @@ def read_causes(path: Path, claims: Sequence[str]) -> tuple[Cause, ...]:
             raise _fault(source, ("causes", place, "claim"), f"no claim is called {cause.claim!r}")
         if cause.claim in [other.claim for other in causes[:place]]:
             raise _fault(source, ("causes", place, "claim"), f"two causes of {cause.claim!r}")
-        unknown = [name for sentence in cause.says for name in _placeholders(sentence) if name not in cause.figures]
+        unknown = [name for sentence in cause.says for name in _unknown_placeholders(sentence, cause.figures)]
         if unknown:
             raise _fault(source, ("causes", place, "says"), f"no figure is called {unknown[0]!r}")
     return causes
@@ -124,7 +125,7 @@ def _known(cause: Cause, measured: Path, root: Path) -> KnownCause:
         raise InputError("was measured for another cause", remedy=remedy, file=measured)
     if found["configuration_sha256"] != sha256(root / cause.configuration):
         raise InputError(f"was measured before {cause.configuration} changed", remedy=remedy, file=measured)
-    words = {name: wording.amount(name, figure["point"]) for name, figure in found["figures"].items()}
+    words = {name: _Words.of(name, figure) for name, figure in found["figures"].items()}
     says = " ".join(sentence.format(**words) for sentence in cause.says)
     return KnownCause(cause.claim, says, found["configuration"], found["sample"], found["evidence"])
 
@@ -134,8 +135,25 @@ def _cause(raw: Mapping[str, Any]) -> Cause:
     return Cause(raw["claim"], tuple(raw["says"]), Path(raw["configuration"]), figures)
 
 
-def _placeholders(sentence: str) -> list[str]:
-    return [name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None]
+@dataclass(frozen=True)
+class _Words:
+    """One figure as sentences say it."""
+
+    point: str
+    low: str
+    high: str
+
+    @classmethod
+    def of(cls, name: str, figure: Mapping[str, float]) -> _Words:
+        return cls(*(wording.amount(name, figure[value]) for value in ("point", "low", "high")))
+
+    def __str__(self) -> str:
+        return self.point
+
+
+def _unknown_placeholders(sentence: str, figures: Mapping[str, Measure]) -> list[str]:
+    names = [name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None]
+    return [name for name in names if re.sub(r"\.(low|high)$", "", name) not in figures]
 
 
 def _fault(source: YamlFile, path: KeyPath, problem: str) -> InputError:

@@ -32,8 +32,9 @@ def claims_document(
     claims_path: Path,
     resampling: Resampling,
     causes: Sequence[KnownCause] = (),
+    measured: Sequence[Document] = (),
 ) -> Document:
-    """Put answers and what they rest on into one JSON-ready document."""
+    """Put answers and what they rest on into one JSON-ready document; ``measured`` are such documents of a device."""
     results = [inputs.results[key] for key in sorted(inputs.results)]
     edits = [Edit("/".join(key), check.edited, check.moved) for key, check in sorted(inputs.edits.items())]
     edits += exact_edits(inputs)
@@ -58,6 +59,13 @@ def claims_document(
         "verdicts": {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]},
         "claims": [dataclasses.asdict(answer) for answer in answers],
         "causes": [dataclasses.asdict(cause) for cause in causes if cause.claim in unheld],
+        "measured": [
+            {
+                "profiles": answered["profiles"],
+                "answers": {claim["id"]: f"{verdict_words(claim)}; {_here(claim)}" for claim in answered["claims"]},
+            }
+            for answered in measured
+        ],
     }
 
 
@@ -97,14 +105,16 @@ def _causes(document: Document) -> list[str]:
 
 
 def _table(document: Document) -> str:
+    devices = [f"Measured: {', '.join(measured['profiles'])}" for measured in document["measured"]]
     return markdown.table(
-        ("Claim", "Paper", "Here", "Verdict", "Sweep", "Evidence"),
+        ("Claim", "Paper", "Here", "Verdict", *devices, "Sweep", "Evidence"),
         (
             (
                 f"{claim['says']} (`{claim['id']}`)",
                 wording.paper(claim["paper"]) or "-",
                 _here(claim) or "-",
                 verdict_words(claim),
+                *(measured["answers"].get(claim["id"], "-") for measured in document["measured"]),
                 _sweep(claim),
                 evidence_words(claim),
             )
