@@ -57,7 +57,8 @@ def test_the_same_bytes_as_without_conda(
     conda: Path, plain: Path, root: Path, tmp_path: Path, snakemake: Callable[..., Process]
 ) -> None:
     path = f"{conda / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    done = snakemake(tmp_path, "--cores", "1", "--use-conda", *tiny(root), PATH=path)
+    changed = {"PATH": path, "PYTHONDONTWRITEBYTECODE": ""}
+    done = snakemake(tmp_path, "--cores", "1", "--use-conda", *tiny(root), **changed)
     assert done.returncode == 0, done.stdout
     assert checksums(tmp_path) == checksums(plain)
 

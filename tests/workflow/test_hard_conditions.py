@@ -1,17 +1,14 @@
 """Where an artifact is unpacked by somebody else: kills, a full disk, no network, no home, no git, odd folder names."""
 
 import os
-import random
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from tests.workflow.conftest import checksums, environment, tiny
 
 pytestmark = pytest.mark.xdist_group("dag")
@@ -66,9 +63,7 @@ cd "$2"
 """
 
 
-def test_a_read_only_checkout_without_network_and_home(
-    plain: Path, root: Path, tmp_path: Path, compiled: str
-) -> None:
+def test_a_read_only_checkout_without_network_and_home(plain: Path, root: Path, tmp_path: Path, compiled: str) -> None:
     out = tmp_path / "out"
     out.mkdir()
     changed = {"HOME": "/nonexistent", "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": compiled}
