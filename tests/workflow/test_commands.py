@@ -1,26 +1,21 @@
 """Every command of the README is run by a test, or marked as one that needs what no test has."""
 
-import os
 import re
 import shlex
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.workflow.conftest import checksums, environment
+from tests.workflow.conftest import shell
 
 pytestmark = pytest.mark.xdist_group("dag")
 
-Process = subprocess.CompletedProcess[str]
 GPU = "a card: the same loop is tested on a CPU, tests/measuring and tests/vllm"
 NETWORK = "a network: the same is tested against a server of the test, tests/sources"
 HOURS = "hours: tests plan it and run its parts"
 SET_UP = "a set-up that .ci/run makes before the tests"
 
-ZIP = "tests/workflow/test_commands.py::test_a_zip_download_without_git"
+ZIP = "tests/workflow/test_dag.py::test_make_reproduce_in_a_download_without_git"
 PLANNED = "tests/workflow/test_commands.py::test_each_command_of_snakemake_is_planned_as_it_stands"
 # The command as it stands in the README: the test that runs it, or why none does.
 RUN_BY = {
@@ -107,59 +102,8 @@ def test_every_command_is_run_by_a_test_or_marked(readme: str, root: Path) -> No
             assert not script or script[1] in text, command
 
 
-@pytest.fixture(scope="module")
-def unzipped(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack what `git archive` gives, as a download has it, with the tests' Python in place of a new environment."""
-    if not (root / ".git").exists() or not shutil.which("unzip"):
-        pytest.skip("needs a clone and unzip")
-    folder = tmp_path_factory.mktemp("zip") / "it's a naïve “copy” (1)"
-    folder.mkdir()
-    # What is staged or not committed yet counts: the tree of the working copy, not that of the last commit.
-    stash = subprocess.run(["git", "stash", "create"], cwd=root, capture_output=True, text=True, check=True).stdout
-    archive = ["git", "archive", "--format=zip", f"--output={folder.parent / 'a.zip'}", stash.strip() or "HEAD"]
-    subprocess.run(archive, cwd=root, check=True)
-    subprocess.run(["unzip", "-q", folder.parent / "a.zip", "-d", folder], check=True)
-    assert not (folder / ".git").exists()
-    python = folder / ".venv/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
-    for stamp in (".installed-run", ".installed-dev"):
-        (folder / ".venv" / stamp).touch()
-    return folder
-
-
-def shell(folder: Path, line: str) -> Process:
-    return subprocess.run(
-        ["bash", "-euc", line],
-        cwd=folder,
-        env=environment(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-
-
-def test_a_zip_download_without_git(unzipped: Path, plain: Path) -> None:
-    made = shell(unzipped, "make reproduce CONFIG=config/tiny.yaml CORES=2")
-    assert made.returncode == 0, made.stdout
-    assert "results/tables/claims.json" in made.stdout
-    assert checksums(unzipped).items() >= checksums(plain).items()
-    # No reference is kept of this configuration, which is said before anything is compared.
-    refused = shell(unzipped, "make check CONFIG=config/tiny.yaml")
-    assert refused.returncode == 2
-    assert "no reference of config/tiny.yaml is kept here" in refused.stdout
-    assert shell(unzipped, "make clean").returncode == 0
-    assert not (unzipped / "results").exists()
-
-
 @pytest.mark.parametrize("command", [command for command, by in RUN_BY.items() if by == PLANNED])
-def test_each_command_of_snakemake_is_planned_as_it_stands(
-    command: str, unzipped: Path, tmp_path: Path, snakemake: Callable[..., Process]
-) -> None:
+def test_each_command_of_snakemake_is_planned_as_it_stands(command: str, unzipped: Path, tmp_path: Path) -> None:
     line = command.replace("/somewhere/else", shlex.quote(str(tmp_path / "else")))
     done = shell(unzipped, f"{sys.executable} -m {line} --dry-run")
     assert done.returncode == 0, done.stdout

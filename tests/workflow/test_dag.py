@@ -16,14 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.workflow.conftest import SAY_ALL, checksums, tiny
+from tests.workflow.conftest import SAY_ALL, checksums, shell, tiny
 
 pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs, which one process makes
 
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]
 
-PARTS_OF_REPOSITORY = ["Snakefile", "config", "docs", "envs", "paper", "profiles", "scripts", "src", "workflow"]
 JOBS = 24
 JOBS_BEFORE_KILL = 9
 ROWS = Path("results/rows/sim")
@@ -42,12 +41,6 @@ class Killed:
 def line_with(text: str, file: Path) -> str:
     (line,) = [line for line in file.read_text(encoding="utf-8").splitlines() if text in line]
     return line
-
-
-def all_but_sources(folder: str, names: list[str]) -> set[str]:
-    if (Path(folder) / "Snakefile").exists():
-        return set(names) - set(PARTS_OF_REPOSITORY)
-    return set(names) & {"__pycache__"}
 
 
 def jobs(process: Process) -> Counter[str]:
@@ -69,9 +62,8 @@ def again(shelf: Path, plain: Path) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def killed(shelf: Path, root: Path) -> Killed:
-    folder = shelf / "it's a “naïve” folder (copy)"
-    shutil.copytree(root, folder, symlinks=True, ignore=all_but_sources)
+def killed(unzipped: Path) -> Killed:
+    folder = unzipped
     environment = os.environ | {"PYTHONHASHSEED": "4242", "TZ": "Asia/Kathmandu", "LC_ALL": "tr_TR.UTF-8"}
     environment.pop("PYTHONPATH", None)
     command = [sys.executable, "-m", "snakemake", "--cores", "2", *SAY_ALL, "--configfile", "config/tiny.yaml"]
@@ -105,6 +97,20 @@ def test_a_killed_run_goes_on_without_doing_finished_jobs_again(killed: Killed, 
     assert len(killed.before_ns) >= JOBS_BEFORE_KILL
     assert killed.after_ns == killed.before_ns
     assert jobs(killed.resumed).total() == JOBS - JOBS_BEFORE_KILL
+
+
+def test_make_reproduce_in_a_download_without_git(killed: Killed) -> None:
+    assert not (killed.folder / ".git").exists()
+    made = shell(killed.folder, "make reproduce CONFIG=config/tiny.yaml CORES=2")
+    assert made.returncode == 0, made.stdout
+    assert "Tables: results/tables/claims.md" in made.stdout
+    assert re.findall(r"^total +(\d+)$", made.stdout, flags=re.MULTILINE) == ["1"], "all but the claims' page was there"
+
+
+def test_make_check_says_where_no_reference_is_kept(killed: Killed) -> None:
+    refused = shell(killed.folder, "make check CONFIG=config/tiny.yaml CORES=2")
+    assert refused.returncode == 2
+    assert "no reference of config/tiny.yaml is kept here" in refused.stdout
 
 
 def test_progress_and_claims_are_seen(killed: Killed) -> None:
