@@ -42,7 +42,7 @@ endef
 export LINK_SOURCES
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference check causes test test-all data-card real-env vllm-env parity-full preflight \
+.PHONY: help reproduce check-cores reference check appendix causes test test-all data-card real-env vllm-env parity-full preflight \
 	measured peer-env bench lock clean
 
 help: ## Show this list.
@@ -83,6 +83,9 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 SHOWN = $(if $(filter %/second-seeds.yaml,$(CONFIG)),,--readme README.md)
 SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
 
+# The reference that the README shows.
+REFERENCE ?= $(shell sed -n 's|.*(docs/reference/\([a-z0-9-]*\)/claims.md).*|\1|p' README.md)
+
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
 		--out-csv results/scheduling.csv
@@ -94,6 +97,12 @@ reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and s
 check: reproduce ## Compare the run of CONFIG with its reference results in docs/reference; status 1 at any difference.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/check_reference.py --summary results/tables/summary.json \
 		--config "$(CONFIG)" --references docs/reference
+
+appendix: reproduce ## Time the targets of the README's appendix in CONFIG's run, and show them beside REFERENCE's values.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/time_targets.py --targets paper/appendix.yaml --config "$(CONFIG)" \
+		--out docs/target-times.json
+	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_appendix.py --targets paper/appendix.yaml \
+		--reference docs/reference/$(REFERENCE)/reference.json --times docs/target-times.json --readme README.md
 
 # An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
 EXPERIMENT = $(if $(filter config/causes/%,$(CONFIG)),results/causes/$(basename $(notdir $(CONFIG))),.)

@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="JSON to write")
     arguments = parser.parse_args()
     targets = sorted(set(read_targets(arguments.targets).values()))
-    seconds = {target: sum(map(_seconds, _benchmarks(target, arguments.config))) for target in targets}
+    seconds = {target: round(sum(map(_seconds, _benchmarks(target, arguments.config))), 1) for target in targets}
     document = {"processor": machine()["processor"], "configuration": arguments.config.name, "targets": seconds}
     write_json(arguments.out, document)
     return 0

@@ -44,7 +44,10 @@ CONTRACT = {  # what an engine may know of the policies
     *("Capability", "Column", "Policy", "QueueView"),
     *("checked_order", "checked_victim_rank", "drawn_together", "tell_of", "tell_of_hook"),
 }
-RULES = {"ByArrival", "ByScore", "EveryK", "Rule", "RulePolicy", "Score", "TwoLanes"}  # and the core of these, too
+RULES = {  # and the core of these, too
+    *("ByArrival", "ByCountedScore", "ByScore", "Draws", "EveryK", "HEAD_TOKENS", "HeadGroup", "Rule", "RulePolicy"),
+    *("Score", "StandingList", "Turns", "TwoLanes"),
+}
 BLIND = {"engine", "core", "replay", "cache", "reuse", "vllm"}  # rooms that know no policy by name
 # Where an operator's settings are read: there a policy has a name, and the plugin a default one.
 READS_SETTINGS = {"fairway.vllm.plugin.settings"}

@@ -1,8 +1,10 @@
 """Where an artifact is unpacked by somebody else: kills, a full disk, no network, no home, no git, odd folder names."""
 
 import os
+import random
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -66,12 +68,11 @@ cd "$2"
 def test_a_read_only_checkout_without_network_and_home(plain: Path, root: Path, tmp_path: Path, compiled: str) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    changed = {"HOME": "/nonexistent", "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": compiled}
+    changed = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": compiled}
     script = READ_ONLY + snakemake_line(root, out, FIGURE)
     done = in_a_world_of_its_own(script, root, tmp_path, **changed)
     assert done.returncode == 0, done.stdout
     assert same_as_in(plain, out)
-    assert not Path("/nonexistent").exists()
 
 
 FULL = """\
@@ -84,7 +85,7 @@ cp -r "$1/." "$4"
 """
 
 
-@pytest.mark.parametrize("size", ["150k", "3m"])
+@pytest.mark.parametrize("size", ["150k", "3m"])  # Snakemake's own first files, results
 def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(
     size: str, plain: Path, root: Path, tmp_path: Path, compiled: str
 ) -> None:
@@ -95,3 +96,30 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(
     assert done.returncode == 0, done.stdout
     assert "No space left on device" in told.read_text(encoding="utf-8")
     assert same_as_in(plain, kept)
+
+
+@pytest.mark.slow
+def test_twenty_kills_at_random_moments_change_nothing(plain: Path, root: Path, tmp_path: Path) -> None:
+    chance = random.Random(20)
+    killed = 0
+    while killed < KILLS:
+        line = shlex.split(snakemake_line(root, tmp_path).replace("--cores 1", "--cores 2"))
+        with subprocess.Popen(
+            line,
+            cwd=tmp_path,
+            env=environment(),
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            try:
+                told, _ = process.communicate(timeout=chance.uniform(0.5, 15))
+                assert process.returncode == 0, told
+                shutil.rmtree(tmp_path / "results")  # it got to the end before its kill: from the traces on anew
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                killed += 1
+    last = subprocess.run(shlex.split(snakemake_line(root, tmp_path)), cwd=tmp_path, env=environment(), check=False)
+    assert last.returncode == 0
+    assert checksums(tmp_path) == checksums(plain)

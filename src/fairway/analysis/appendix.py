@@ -48,21 +48,23 @@ def appendix_table(targets: Mapping[str, str], claims: Document, origin: Mapping
     lines = [
         (
             f"`{claim['id']}`",
-            f"`{targets[claim['id']]}`",
+            targets[claim["id"]],
+            f"`{command} {targets[claim['id']]}`",
             _time(times, targets[claim["id"]]),
+            "CPU",
             f"{verdict_words(claim)}; {_expected(claim)}".rstrip("; "),
             evidence_words(claim),
         )
         for claim in claims["claims"]
     ]
     head = (
-        f"The command of a line is `{command} <target>`, its answer the claim's line in `results/tables/claims.md`. Times "
-        f"are those of all jobs behind the target one after another, measured with `config/{times['configuration']}` on "
-        f"one core of {times['processor']}; no line needs a GPU, a network or more than 4 GB of memory. Expected is the "
-        f"reference's verdict and, for each figure, the 95% interval over seeds, from the lowest to the highest over the "
-        "claim's workloads; with the same lock file the values are the reference's to the last digit (`make check`)."
+        "A command makes the figure or table of its line, and `results/tables/claims.md` answers the claim. Times are "
+        f"those of all jobs behind it, one after another, with `config/{times['configuration']}` on one core "
+        f"({times['processor']}). Expected is the reference's verdict and, for each figure, the 95% interval over "
+        "seeds, from the lowest to the highest of the claim's workloads. With the versions of the lock file every "
+        "value is the reference's to the last digit."
     )
-    table = markdown.table(("Claim", "Target", "Time", "Expected", "Evidence"), lines)
+    table = markdown.table(("Claim", "Shown in", "Command", "Time", "Hardware", "Expected", "Evidence"), lines)
     return f"{head}\n\n{table}"
 
 
