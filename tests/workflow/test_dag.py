@@ -206,8 +206,9 @@ def test_an_edited_result_flips_its_claim_and_is_told_with_status_1_until_it_is_
     table = pq.read_table(file)
     place = table.schema.get_field_index("first_token_ns")
     first_token_ns = table["first_token_ns"].to_numpy().copy()
-    last_hit = np.flatnonzero(table["kind"].to_numpy(zero_copy_only=False) == "hit")[-1]
-    first_token_ns[last_hit] += 10**12  # one hit of the flood has starved
+    hits = np.flatnonzero(table["kind"].to_numpy(zero_copy_only=False) == "hit")
+    first_token_ns[hits] = table["arrival_ns"].to_numpy()[hits] + 10**6  # no hit waits any more,
+    first_token_ns[hits[-1]] += 10**12  # but for one that starves: both checks of the claim fail
     later = pa.array(first_token_ns, type=pa.int64())
     pq.write_table(table.set_column(place, table.schema.field(place), later), file)
     claim = "(`flood-delayed-not-starved`)"
