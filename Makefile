@@ -79,8 +79,9 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
-# The README shows any run but that of the second seeds, which stands beside the full one.
-SHOWN = $(if $(filter %/second-seeds.yaml,$(CONFIG)),,--readme README.md)
+# The README shows any run but those of quick.yaml, kept for `make check`, and of the second seeds, which stand beside the
+# full one's.
+SHOWN = $(if $(filter %/second-seeds.yaml %/quick.yaml,$(CONFIG)),,--readme README.md)
 SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
 
 # The reference that the README shows.

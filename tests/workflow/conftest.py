@@ -22,7 +22,8 @@ def tiny(root: Path, *options: str) -> list[str]:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    files = [file for part in MADE for file in sorted((folder / part).rglob("*")) if file.is_file()]
+    found = [file for part in MADE for file in sorted((folder / part).rglob("*"))]
+    files = [file for file in found if file.is_file() and file.name != "README.md"]  # the repository's own
     return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 

@@ -1,6 +1,7 @@
 """The whole workflow at its smallest: the same bytes anywhere, nothing done twice, nothing missed."""
 
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -113,6 +114,25 @@ def test_make_check_says_where_no_reference_is_kept(killed: Killed) -> None:
     assert "no reference of config/tiny.yaml is kept here" in refused.stdout
 
 
+def test_the_jobs_behind_a_target_of_the_appendix_are_timed(killed: Killed) -> None:
+    targets = killed.folder / "targets.yaml"
+    targets.write_text("targets: {some-claim: results/exact.json, other: figures/flood.pdf}\n", encoding="utf-8")
+    options = "--targets targets.yaml --config config/tiny.yaml --out times.json"
+    line = f"PYTHONPATH=src python scripts/time_targets.py {options}"
+    timed = shell(killed.folder, line)
+    assert timed.returncode == 0, timed.stdout
+    times = json.loads((killed.folder / "times.json").read_text(encoding="utf-8"))["targets"]
+    benchmark = (killed.folder / "benchmarks/dag/check_exact.tsv").read_text(encoding="utf-8")
+    assert times["results/exact.json"] == round(float(benchmark.splitlines()[1].split("\t")[0]), 1)
+    assert times["figures/flood.pdf"] > 0
+    there, gone = killed.folder / "benchmarks/dag/plot_flood.tsv", killed.folder / "gone.tsv"
+    there.rename(gone)
+    refused = shell(killed.folder, line)
+    gone.rename(there)
+    assert refused.returncode == 2
+    assert "plot_flood.tsv: this job has not run here" in refused.stdout
+
+
 def test_progress_and_claims_are_seen(killed: Killed) -> None:
     line = rf"^\d+ of {JOBS - JOBS_BEFORE_KILL} jobs: .+ \(.+\); .+ so far, about .+ left$"
     assert re.search(line, killed.resumed.stdout, flags=re.MULTILINE)
@@ -186,8 +206,9 @@ def test_an_edited_result_flips_its_claim_and_is_told_with_status_1_until_it_is_
     table = pq.read_table(file)
     place = table.schema.get_field_index("first_token_ns")
     first_token_ns = table["first_token_ns"].to_numpy().copy()
-    last_hit = np.flatnonzero(table["kind"].to_numpy(zero_copy_only=False) == "hit")[-1]
-    first_token_ns[last_hit] += 10**12  # one hit of the flood has starved
+    hits = np.flatnonzero(table["kind"].to_numpy(zero_copy_only=False) == "hit")
+    first_token_ns[hits] = table["arrival_ns"].to_numpy()[hits] + 10**6  # no hit waits any more,
+    first_token_ns[hits[-1]] += 10**12  # but for one that starves: both checks of the claim fail
     later = pa.array(first_token_ns, type=pa.int64())
     pq.write_table(table.set_column(place, table.schema.field(place), later), file)
     claim = "(`flood-delayed-not-starved`)"
