@@ -41,9 +41,12 @@ pathlib.Path(sysconfig.get_path("purelib"), "fairway.pth").write_text(f"{pathlib
 endef
 export LINK_SOURCES
 
+# Each job's times go into the report, so it is made after the run, and differs from run to run.
+REPORT = $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --quiet all --report results/report.html
+
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference check appendix causes test test-all data-card real-env vllm-env parity-full preflight \
-	measured peer-env bench lock clean
+.PHONY: help reproduce report check-cores reference check appendix causes test test-all data-card real-env vllm-env \
+	parity-full preflight measured peer-env bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -51,8 +54,13 @@ help: ## Show this list.
 reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
 	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
 	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
+	$(REPORT)
+	@echo "Report: results/report.html. Paper: results/paper/fairway.pdf. Notebook: results/notebooks/explore.html."
 	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
-	@echo "Figures: figures/*.{pdf,svg}. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+	@echo "Figures: figures/*.{pdf,svg}. A queue to watch: figures/queue.html. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+
+report: $(RUN_STAMP) ## Make the HTML report of CONFIG's run anew, without running anything: results/report.html.
+	$(REPORT)
 
 check-cores: # `snakemake --cores 0` would wait for ever
 	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; *) \
@@ -141,7 +149,7 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 	$(VENV_PYTHON) requirements/conda_twin.py
 
 clean: ## Remove what the workflow and the tools made, except the environments.
-	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.pdf figures/*.svg .snakemake
+	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.html figures/*.pdf figures/*.svg .snakemake
 	rm -rf .vllm-cache .numba .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 
 $(RUN_STAMP): requirements/run.lock

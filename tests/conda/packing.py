@@ -6,10 +6,12 @@ to solve; what a wheel does not say (libraries of the system, build variants) is
 
 from __future__ import annotations
 
+import configparser
 import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,13 +26,15 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 SITE = f"lib/python{PYTHON}/site-packages"
+CONDA_NAMES = {"typst": "typst-py"}  # where conda-forge has a project under another name
 ZSTD_LEVEL = 3  # a quick one: the packages are unpacked once
 
 
 def with_what_they_need(names: set[str]) -> set[str]:
-    """Return the projects and all that they require, as installed here."""
+    """Return the projects of these names on conda-forge and all that they require, as installed here."""
+    projects = {conda: project for project, conda in CONDA_NAMES.items()}
     found: set[str] = set()
-    to_do = sorted(names)
+    to_do = [projects.get(name, name) for name in sorted(names)]
     while to_do:
         name = canonicalize_name(to_do.pop())
         if name not in found:
@@ -65,10 +69,33 @@ def make_channel(channel: Path, platform: str, wheels: list[Path]) -> None:
 def _pack_wheel(wheel: Path, subdir: Path) -> None:
     name, version, _, _ = parse_wheel_filename(wheel.name)
     with tempfile.TemporaryDirectory(dir=subdir.parent) as tree, zipfile.ZipFile(wheel) as archive:
-        archive.extractall(Path(tree, SITE))
-        metadata = HeaderParser().parsestr(next(Path(tree, SITE).glob("*.dist-info/METADATA")).read_text("utf-8"))
+        site = Path(tree, SITE)
+        archive.extractall(site)
+        metadata = HeaderParser().parsestr(next(site.glob("*.dist-info/METADATA")).read_text("utf-8"))
         needs = [_as_conda(needed) for needed in _applying(metadata.get_all("Requires-Dist") or [])]
-        _pack(Path(tree), str(name), str(version), [f"python {PYTHON}.*", *needs], subdir)
+        for data in site.glob("*.data/data"):
+            shutil.copytree(data, tree, dirs_exist_ok=True)
+        _write_commands(site, Path(tree, "bin"))
+        _pack(Path(tree), conda_name(name), str(version), [f"python {PYTHON}.*", *needs], subdir)
+
+
+def _write_commands(site: Path, folder: Path) -> None:
+    """Write the commands that a wheel names, to be run by the Python of the environment that is active."""
+    parser = configparser.ConfigParser(delimiters="=")
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(site.glob("*.dist-info/entry_points.txt"), encoding="utf-8")
+    for command, target in parser.items("console_scripts") if parser.has_section("console_scripts") else []:
+        module, _, function = target.partition("[")[0].strip().partition(":")
+        folder.mkdir(exist_ok=True)
+        text = f"#!/usr/bin/env python\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
+        (folder / command).write_text(text, encoding="utf-8")
+        (folder / command).chmod(0o755)
+
+
+def conda_name(project: str) -> str:
+    """Return what conda-forge calls a project."""
+    name = canonicalize_name(project)
+    return CONDA_NAMES.get(name, name)
 
 
 def _pack_python(subdir: Path) -> None:
@@ -135,4 +162,4 @@ def _applying(requirements: list[str]) -> list[Requirement]:
 
 
 def _as_conda(needed: Requirement) -> str:
-    return f"{canonicalize_name(needed.name)} {needed.specifier}".strip()
+    return f"{conda_name(needed.name)} {needed.specifier}".strip()

@@ -18,7 +18,14 @@ from tests.workflow.conftest import checksums, tiny
 pytestmark = pytest.mark.xdist_group("dag")
 
 Process = subprocess.CompletedProcess[str]
-STAGES = ["analysis", "profile", "replay", "traces"]  # real data and vLLM need pip and a network beside conda
+STAGES = [
+    "analysis",
+    "notebook",
+    "profile",
+    "publication",
+    "replay",
+    "traces",
+]  # real data and vLLM need pip and a network beside conda
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +82,8 @@ def test_the_same_bytes_as_without_conda(
     imported = {environments[text]: packages for text, packages in used.items()}
     del imported["profile"]  # its check needs no package at all
     assert all("numpy" in packages for packages in imported.values())
-    assert [stage for stage, packages in imported.items() if "seaborn" in packages] == ["analysis"]
+    assert {stage for stage, packages in imported.items() if "typst" in packages} == {"publication"}
+    assert {stage for stage, packages in imported.items() if "nbconvert" in packages} == {"notebook"}
 
 
 @pytest.mark.parametrize("spec", ["numpy=1.0", "no-such-package", "python=3.10"])

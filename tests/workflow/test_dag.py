@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]
 
-JOBS = 24
+JOBS = 31
 JOBS_BEFORE_KILL = 9
 ROWS = Path("results/rows/sim")
 
@@ -90,7 +90,9 @@ def killed(unzipped: Path) -> Killed:
 
 def test_same_bytes_whatever_the_folder_cores_hash_seed_zone_and_locale(plain: Path, killed: Killed) -> None:
     expected = checksums(plain)
-    assert {Path(file).suffix for file in expected} == {".json", ".jsonl", ".parquet", ".csv", ".md", ".pdf", ".svg"}
+    assert {Path(file).suffix for file in expected} == {
+        *(".json", ".jsonl", ".parquet", ".csv", ".md", ".pdf", ".svg", ".html", ".ipynb")
+    }
     assert checksums(killed.folder) == expected
 
 
@@ -140,7 +142,8 @@ def test_progress_and_claims_are_seen(killed: Killed) -> None:
 
 
 def test_every_job_leaves_a_log_and_a_benchmark(plain: Path) -> None:
-    assert len(list((plain / "logs").rglob("*.log"))) == JOBS
+    assert len(list((plain / "logs").rglob("*.log"))) == JOBS - 1
+    assert (plain / "logs/explore.ipynb").is_file(), "a notebook's log is the notebook as it was executed"
     assert len(list((plain / "benchmarks/dag").rglob("*.tsv"))) == JOBS - 1  # rule all only shows
 
 
@@ -158,7 +161,9 @@ def test_an_added_policy_runs_that_policy_and_the_tables(again: Path, root: Path
 
 
 BUILD_TRACES = "build_traces_2_seeds_from_1"
-AFTER_ROWS = {"tabulate_metrics": 1, "tabulate_comparison": 1, "answer_claims": 1, "summarise": 1, "all": 1}
+PUBLISHED = {"summarise": 1, "build_paper": 1, "render_pages": 1, "all": 1}
+NOTEBOOK = {"explore": 1, "publish_notebook": 1}
+AFTER_ROWS = {"tabulate_metrics": 1, "tabulate_comparison": 1, "answer_claims": 1, **PUBLISHED}
 MADE_AGAIN = {
     "results/rows/sim/sec-flood/lpm/hooks.parquet": {"replay_sec_flood": 1, "plot_flood": 1, **AFTER_ROWS},
     "data/traces/sec-dynamic-a/2.jsonl": {
@@ -170,6 +175,9 @@ MADE_AGAIN = {
         "plot_targets": 1,
         "plot_spread": 1,
         "plot_order_shift": 1,
+        "record_spike": 1,
+        "build_queue_page": 1,
+        **NOTEBOOK,
         **AFTER_ROWS,
     },
     "results/calibration/sec-flood/1.json": {
@@ -180,10 +188,14 @@ MADE_AGAIN = {
         "plot_spread": 1,
         **AFTER_ROWS,
     },
-    "results/bounds/sec-flood.json": {"compute_bounds": 1, "tabulate_metrics": 1, "summarise": 1, "all": 1},
-    "results/exact.json": {"check_exact": 1, "answer_claims": 1, "summarise": 1, "all": 1},
-    "results/tables/claims.md": {"answer_claims": 1, "summarise": 1, "all": 1},
-    "figures/flood.svg": {"plot_flood": 1, "all": 1},
+    "results/bounds/sec-flood.json": {"compute_bounds": 1, "tabulate_metrics": 1, **PUBLISHED},
+    "results/exact.json": {"check_exact": 1, "answer_claims": 1, **PUBLISHED},
+    "results/tables/claims.md": {"answer_claims": 1, **PUBLISHED},
+    "figures/flood.svg": {"plot_flood": 1, "build_paper": 1, "all": 1},
+    "results/paper/fairway.pdf": {"build_paper": 1, "all": 1},
+    "results/report/claims.html": {"render_pages": 1, "all": 1},
+    "results/notebooks/explore.html": {"publish_notebook": 1, "all": 1},
+    "figures/queue.html": {"build_queue_page": 1, "all": 1},
 }
 
 

@@ -25,7 +25,7 @@ from fairway.policies.asking import (
 from fairway.policies.base import Capability, Column, Policy, QueueView
 from fairway.policies.registry import make_policy, policy_names, register, register_family
 from fairway.policies.remembering import HEAD_TOKENS, ByCountedScore, Draws, HeadGroup, StandingList, Turns
-from fairway.policies.rules import ByArrival, ByScore, EveryK, Rule, RulePolicy, TwoLanes
+from fairway.policies.rules import ByArrival, ByScore, EveryK, Release, Rule, RulePolicy, TwoLanes
 from fairway.policies.score import Score
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "HeadGroup",
     "Policy",
     "QueueView",
+    "Release",
     "Rule",
     "RulePolicy",
     "Score",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -136,6 +136,15 @@ class EveryK(Rule):
             yield position
 
 
+class Release(NamedTuple):
+    """One turn of two lanes: who is released by which lane, and where the ledgers stood when that was decided."""
+
+    position: int
+    lane: Literal["fast", "fair"]
+    fast_ledger: float
+    fair_ledger: float
+
+
 @dataclass(frozen=True)
 class TwoLanes(Rule):
     """Merge a fast lane and a fair lane (by arrival) over one queue, by ledgers of work that start anew in every step.
@@ -156,6 +165,10 @@ class TwoLanes(Rule):
 
     def order(self, view: QueueView, memory: Any = None) -> Iterator[int]:
         """Yield positions in order of release."""
+        return (release.position for release in self.releases(view))
+
+    def releases(self, view: QueueView) -> Iterator[Release]:
+        """Yield the turns of the merge, each before it is charged."""
         if not len(view):
             return
         work = np.maximum(view.uncached_tokens, 1)
@@ -167,7 +180,7 @@ class TwoLanes(Rule):
             released = lane.head
             assert released is not None
             taken.add(released)
-            yield released
+            yield Release(released, "fast" if lane is fast else "fair", fast.ledger, fair.ledger)
             lane.advance()
             lane.ledger += lane.work_of(released if self.charge == "released" else lane.head)
             if other.head == released:
