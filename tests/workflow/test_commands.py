@@ -22,6 +22,7 @@ RUN_BY = {
     "make reproduce": ZIP,
     "make test": SET_UP,
     "make reproduce CONFIG=config/tiny.yaml": ZIP,
+    "make report": "tests/workflow/test_report.py::test_every_result_stands_in_its_category_under_a_caption",
     "make check": "tests/analysis/test_fresh.py",
     "make check CONFIG=config/twenty-seeds.yaml": HOURS,
     ". .venv/bin/activate": SET_UP,

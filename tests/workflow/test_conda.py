@@ -18,14 +18,8 @@ from tests.workflow.conftest import checksums, tiny
 pytestmark = pytest.mark.xdist_group("dag")
 
 Process = subprocess.CompletedProcess[str]
-STAGES = [
-    "analysis",
-    "notebook",
-    "profile",
-    "publication",
-    "replay",
-    "traces",
-]  # real data and vLLM need pip and a network beside conda
+# Real data and vLLM need pip and a network beside conda.
+STAGES = ["analysis", "notebook", "profile", "publication", "replay", "traces"]
 
 
 @pytest.fixture(scope="session")
