@@ -155,10 +155,17 @@ def _path_entry(tree: Path, path: Path) -> dict[str, str | int]:
     }
 
 
-def _applying(requirements: list[str]) -> list[Requirement]:
-    """Return the requirements that hold for this Python and platform, without extras."""
-    parsed = map(Requirement, requirements)
-    return [needed for needed in parsed if needed.marker is None or needed.marker.evaluate({"extra": ""})]
+def _applying(requirements: list[str], extra: str = "") -> list[Requirement]:
+    """Return the requirements that hold for this Python and platform, with those of the extras that they ask for."""
+    found = []
+    for needed in map(Requirement, requirements):
+        # Without an extra: what every user needs. With one: what it adds.
+        wanted = needed.marker is None or needed.marker.evaluate({"extra": extra})
+        if wanted and bool(extra) == ("extra" in str(needed.marker or "")):
+            found.append(needed)
+            for asked in needed.extras:
+                found += _applying(requires(needed.name) or [], asked)
+    return found
 
 
 def _as_conda(needed: Requirement) -> str:
