@@ -45,8 +45,8 @@ export LINK_SOURCES
 REPORT = $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --quiet all --report results/report.html
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce report check-cores reference causes test test-all data-card real-env vllm-env parity-full preflight \
-	measured peer-env bench lock clean
+.PHONY: help reproduce report check-cores reference check appendix causes test test-all data-card real-env vllm-env \
+	parity-full preflight measured peer-env bench lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -87,9 +87,13 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
-# The README shows any run but that of the second seeds, which stands beside the full one.
-SHOWN = $(if $(filter %/second-seeds.yaml,$(CONFIG)),,--readme README.md)
+# The README shows any run but those of quick.yaml, kept for `make check`, and of the second seeds, which stand beside the
+# full one's.
+SHOWN = $(if $(filter %/second-seeds.yaml %/quick.yaml,$(CONFIG)),,--readme README.md)
 SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
+
+# The reference that the README shows.
+REFERENCE ?= $(shell sed -n 's|.*(docs/reference/\([a-z0-9-]*\)/claims.md).*|\1|p' README.md)
 
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
@@ -98,6 +102,16 @@ reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and s
 		--scheduling results/scheduling.json \
 		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) --date "$$(date -u +%F)" \
 		--commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
+
+check: reproduce ## Compare the run of CONFIG with its reference results in docs/reference; status 1 at any difference.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/check_reference.py --summary results/tables/summary.json \
+		--config "$(CONFIG)" --references docs/reference
+
+appendix: reproduce ## Time the targets of the README's appendix in CONFIG's run, and show them beside REFERENCE's values.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/time_targets.py --targets paper/appendix.yaml --config "$(CONFIG)" \
+		--out docs/target-times.json
+	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_appendix.py --targets paper/appendix.yaml \
+		--reference docs/reference/$(REFERENCE)/reference.json --times docs/target-times.json --readme README.md
 
 # An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
 EXPERIMENT = $(if $(filter config/causes/%,$(CONFIG)),results/causes/$(basename $(notdir $(CONFIG))),.)

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from snakemake.notebook import PythonJupyterNotebook
+from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 
-def use_sources(base: Path, in_conda: bool) -> None:
+def use_sources(base: Path, deployment: DeploymentSettings) -> bool:
     """Let a rule's `python` be the one that runs Snakemake, `fairway` the one in ``base``/src, $SCRIPTS its scripts.
 
     Compiled code is kept in the working directory, unless NUMBA_CACHE_DIR names another folder.
@@ -17,8 +18,13 @@ def use_sources(base: Path, in_conda: bool) -> None:
     $VLLM_PYTHON is the Python that has vLLM: the one of `make vllm-env`, or another that FAIRWAY_VLLM_PYTHON names.
 
     Under --use-conda the activated environment puts its own Python before ours; `fairway` still comes from PYTHONPATH.
-    So the package needs no installation in any of the environments.
+    So the package needs no installation in any of the environments; Snakemake is told to leave PYTHONPATH there.
+
+    Returns:
+        whether jobs run in conda environments.
     """
+    in_conda = DeploymentMethod.CONDA in deployment.deployment_method
+    deployment.conda_not_block_search_path_envvars = True
     os.environ.update(
         PATH=_prepended(str(Path(sys.executable).parent), "PATH"),
         PYTHONPATH=_prepended(str(base / "src"), "PYTHONPATH"),
@@ -30,6 +36,7 @@ def use_sources(base: Path, in_conda: bool) -> None:
         VLLM_PYTHON="python" if in_conda else _vllm_python(base),
         PYTHONUNBUFFERED="1",  # a job's progress is seen at once, also through `tee`
     )
+    return in_conda
 
 
 def quote_folder_of_notebooks() -> None:

@@ -8,7 +8,6 @@ import os
 import sys
 from pathlib import Path
 
-from snakemake.settings.types import DeploymentMethod
 from snakemake.utils import min_version
 
 min_version("9.14")
@@ -23,7 +22,7 @@ from fairway.traces.workload import load_workload
 from environment import missing_vllm, use_sources
 from single_run import claim_folder
 
-use_sources(BASE, DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method)
+use_sources(BASE, workflow.deployment_settings)
 workflow.global_resources["device"] = 1  # whatever --cores says
 
 DAY_FILE = Path(config.get("day", BASE / "config/measured/cpu-loop.yaml"))

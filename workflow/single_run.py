@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import IO
 
 LOCK_FILE = Path(".snakemake/fairway.lock")
+RESULT_FOLDERS = ("results", "figures", "data/corpus", "data/traces")
 _held: list[IO[str]] = []  # an open file keeps its lock for as long as the process lives
 
 
 def claim_folder() -> None:
-    """Lock the working directory for this process; end with status 1 if another run has it."""
+    """Lock the working directory for this process, and tidy it; end with status 1 if another run has it."""
     LOCK_FILE.parent.mkdir(exist_ok=True)
     file = LOCK_FILE.open("w", encoding="utf-8")
     try:
@@ -24,3 +25,11 @@ def claim_folder() -> None:
         print("error: another run is at work in this folder. Remedy: wait for it, or stop it.", file=sys.stderr)
         sys.exit(1)
     _held.append(file)
+    _remove_half_written()
+
+
+def _remove_half_written() -> None:
+    """Remove what a killed run was just writing (fairway.files.atomic_path): nobody else writes in a claimed folder."""
+    for folder in RESULT_FOLDERS:
+        for part in Path(folder).rglob(".*.part"):
+            part.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +22,8 @@ def tiny(root: Path, *options: str) -> list[str]:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    files = [file for part in MADE for file in sorted((folder / part).rglob("*")) if file.is_file()]
+    found = [file for part in MADE for file in sorted((folder / part).rglob("*"))]
+    files = [file for file in found if file.is_file() and file.name != "README.md"]  # the repository's own
     return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
@@ -34,6 +37,20 @@ def execute(command: Sequence[str | Path], folder: Path, **changed: str) -> Proc
         [sys.executable, *map(str, command)],
         cwd=folder,
         env=environment(**changed),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def shell(folder: Path, line: str) -> Process:
+    return subprocess.run(
+        ["bash", "-euc", line],
+        cwd=folder,
+        env=environment(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -76,9 +93,37 @@ def plain(shelf: Path, root: Path, snakemake: Callable[..., Process]) -> Path:
     folder.mkdir()
     Path(os.environ["NUMBA_CACHE_DIR"]).mkdir(exist_ok=True)  # the tests' own, see tests/conftest.py
     places = sorted(path.name for path in root.iterdir())
-    process = snakemake(
-        folder, "--cores", "1", *tiny(root), PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", PYTHONDONTWRITEBYTECODE="1"
-    )
+    ascii_alone = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    changed = {"PYTHONHASHSEED": "1", "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1", **ascii_alone}
+    process = snakemake(folder, "--cores", "1", *tiny(root), **changed)
     assert process.returncode == 0, process.stdout
     assert sorted(path.name for path in root.iterdir()) == places, "outputs go to the working directory alone"
+    return folder
+
+
+def made_here(folder: str, names: list[str]) -> set[str]:
+    if Path(folder).name == "data":
+        return set(names) & {"corpus", "traces"}
+    hidden = {name for name in names if name.startswith(".") and name not in {".ci", ".gitignore"}}
+    at_the_top = (Path(folder) / "Snakefile").exists()
+    return hidden | ({"__pycache__", "results", "logs"} & set(names) if at_the_top else {"__pycache__"})
+
+
+@pytest.fixture(scope="session")
+def unzipped(shelf: Path, root: Path) -> Path:
+    """Unpack what a download has, in a folder with an odd name, with the tests' Python in place of an environment."""
+    folder = shelf / "it's a “naïve” folder (copy)"
+    if (root / ".git").exists() and shutil.which("unzip"):
+        # Changes that are not committed yet count too.
+        stash = subprocess.run(["git", "stash", "create"], cwd=root, capture_output=True, text=True, check=True).stdout
+        archive = ["git", "archive", "--format=zip", f"--output={shelf / 'download.zip'}", stash.strip() or "HEAD"]
+        subprocess.run(archive, cwd=root, check=True)
+        subprocess.run(["unzip", "-q", shelf / "download.zip", "-d", folder], check=True)
+    else:  # the repository is a download itself
+        shutil.copytree(root, folder, symlinks=True, ignore=made_here)
+    python = folder / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    (folder / ".venv/.installed-run").touch()
     return folder

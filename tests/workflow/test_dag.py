@@ -1,6 +1,7 @@
 """The whole workflow at its smallest: the same bytes anywhere, nothing done twice, nothing missed."""
 
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -16,14 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.workflow.conftest import SAY_ALL, checksums, tiny
+from tests.workflow.conftest import SAY_ALL, checksums, shell, tiny
 
 pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs, which one process makes
 
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]
 
-PARTS_OF_REPOSITORY = ["Snakefile", "config", "docs", "envs", "paper", "profiles", "scripts", "src", "workflow"]
 JOBS = 31
 JOBS_BEFORE_KILL = 9
 ROWS = Path("results/rows/sim")
@@ -39,10 +39,9 @@ class Killed:
     resumed: Process
 
 
-def all_but_sources(folder: str, names: list[str]) -> set[str]:
-    if (Path(folder) / "Snakefile").exists():
-        return set(names) - set(PARTS_OF_REPOSITORY)
-    return set(names) & {"__pycache__"}
+def line_with(text: str, file: Path) -> str:
+    (line,) = [line for line in file.read_text(encoding="utf-8").splitlines() if text in line]
+    return line
 
 
 def jobs(process: Process) -> Counter[str]:
@@ -64,9 +63,8 @@ def again(shelf: Path, plain: Path) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def killed(shelf: Path, root: Path) -> Killed:
-    folder = shelf / "it's a folder (copy)"
-    shutil.copytree(root, folder, symlinks=True, ignore=all_but_sources)
+def killed(unzipped: Path) -> Killed:
+    folder = unzipped
     environment = os.environ | {"PYTHONHASHSEED": "4242", "TZ": "Asia/Kathmandu", "LC_ALL": "tr_TR.UTF-8"}
     environment.pop("PYTHONPATH", None)
     command = [sys.executable, "-m", "snakemake", "--cores", "2", *SAY_ALL, "--configfile", "config/tiny.yaml"]
@@ -104,6 +102,39 @@ def test_a_killed_run_goes_on_without_doing_finished_jobs_again(killed: Killed, 
     assert jobs(killed.resumed).total() == JOBS - JOBS_BEFORE_KILL
 
 
+def test_make_reproduce_in_a_download_without_git(killed: Killed) -> None:
+    assert not (killed.folder / ".git").exists()
+    made = shell(killed.folder, "make reproduce CONFIG=config/tiny.yaml CORES=2")
+    assert made.returncode == 0, made.stdout
+    assert "Tables: results/tables/claims.md" in made.stdout
+    assert re.findall(r"^total +(\d+)$", made.stdout, flags=re.MULTILINE) == ["1"], "all but the claims' page was there"
+
+
+def test_make_check_says_where_no_reference_is_kept(killed: Killed) -> None:
+    refused = shell(killed.folder, "make check CONFIG=config/tiny.yaml CORES=2")
+    assert refused.returncode == 2
+    assert "no reference of config/tiny.yaml is kept here" in refused.stdout
+
+
+def test_the_jobs_behind_a_target_of_the_appendix_are_timed(killed: Killed) -> None:
+    targets = killed.folder / "targets.yaml"
+    targets.write_text("targets: {some-claim: results/exact.json, other: figures/flood.pdf}\n", encoding="utf-8")
+    options = "--targets targets.yaml --config config/tiny.yaml --out times.json"
+    line = f"PYTHONPATH=src python scripts/time_targets.py {options}"
+    timed = shell(killed.folder, line)
+    assert timed.returncode == 0, timed.stdout
+    times = json.loads((killed.folder / "times.json").read_text(encoding="utf-8"))["targets"]
+    benchmark = (killed.folder / "benchmarks/dag/check_exact.tsv").read_text(encoding="utf-8")
+    assert times["results/exact.json"] == round(float(benchmark.splitlines()[1].split("\t")[0]), 1)
+    assert times["figures/flood.pdf"] > 0
+    there, gone = killed.folder / "benchmarks/dag/plot_flood.tsv", killed.folder / "gone.tsv"
+    there.rename(gone)
+    refused = shell(killed.folder, line)
+    gone.rename(there)
+    assert refused.returncode == 2
+    assert "plot_flood.tsv: this job has not run here" in refused.stdout
+
+
 def test_progress_and_claims_are_seen(killed: Killed) -> None:
     line = rf"^\d+ of {JOBS - JOBS_BEFORE_KILL} jobs: .+ \(.+\); .+ so far, about .+ left$"
     assert re.search(line, killed.resumed.stdout, flags=re.MULTILINE)
@@ -117,7 +148,10 @@ def test_every_job_leaves_a_log_and_a_benchmark(plain: Path) -> None:
 
 
 def test_nothing_is_done_again(again: Path, root: Path, snakemake: Snakemake) -> None:
+    half_written = again / "results/tables/.claims.json.abcd1234.part"  # as a kill leaves it
+    half_written.touch()
     assert jobs(snakemake(again, "--cores", "1", *tiny(root))) == {"all": 1}
+    assert not half_written.exists()
 
 
 def test_an_added_policy_runs_that_policy_and_the_tables(again: Path, root: Path, snakemake: Snakemake) -> None:
@@ -177,14 +211,20 @@ def test_a_deleted_result_comes_back_the_same(again: Path, plain: Path, root: Pa
     assert checksums(again) == checksums(plain)
 
 
-def test_an_edited_result_is_told_with_status_1_until_it_is_deleted(
+def test_an_edited_result_flips_its_claim_and_is_told_with_status_1_until_it_is_deleted(
     again: Path, plain: Path, root: Path, snakemake: Snakemake
 ) -> None:
     file = again / ROWS / "sec-flood/fairway/requests.parquet"
     table = pq.read_table(file)
     place = table.schema.get_field_index("first_token_ns")
-    later = pa.array(table["first_token_ns"].to_numpy() + np.int64(10**12), type=pa.int64())
+    first_token_ns = table["first_token_ns"].to_numpy().copy()
+    hits = np.flatnonzero(table["kind"].to_numpy(zero_copy_only=False) == "hit")
+    first_token_ns[hits] = table["arrival_ns"].to_numpy()[hits] + 10**6  # no hit waits any more,
+    first_token_ns[hits[-1]] += 10**12  # but for one that starves: both checks of the claim fail
+    later = pa.array(first_token_ns, type=pa.int64())
     pq.write_table(table.set_column(place, table.schema.field(place), later), file)
+    claim = "(`flood-delayed-not-starved`)"
+    assert "| holds (indicative) |" in line_with(claim, again / "results/tables/claims.md")
     figure = again / "figures/spike-timeline.svg"
     figure.write_text(figure.read_text(encoding="utf-8").replace("TTFT", "TTFC"), encoding="utf-8")
     for _ in range(2):
@@ -192,6 +232,7 @@ def test_an_edited_result_is_told_with_status_1_until_it_is_deleted(
         assert told.returncode == 1, told.stdout
         assert "edited" in told.stdout
         assert "EDITED after it was written: figures/spike-timeline.svg" in told.stdout
+        assert "| does not hold (indicative, edited) |" in line_with(claim, again / "results/tables/claims.md")
     file.unlink()
     figure.unlink()
     assert snakemake(again, "--cores", "1", *tiny(root)).returncode == 0

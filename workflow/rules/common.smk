@@ -9,8 +9,6 @@ from pathlib import Path
 BASE = Path(workflow.basedir)
 sys.path[:0] = [str(BASE / "src"), str(BASE / "workflow")]
 
-from snakemake.settings.types import DeploymentMethod
-
 from fairway.configuration import check_configuration
 from fairway.errors import EXIT_BAD_INPUT, InputError
 from fairway.traces.catalogue import Catalogue, varied
@@ -24,8 +22,7 @@ from fingerprint import fingerprint, policy_fingerprint, scripts_of
 from time_left import report_progress
 from single_run import claim_folder
 
-IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-use_sources(BASE, IN_CONDA)
+IN_CONDA = use_sources(BASE, workflow.deployment_settings)
 quote_folder_of_notebooks()
 
 CONFIG_FILES = [DEFAULT_CONFIG, *workflow.config_settings.configfiles]  # later ones override earlier ones

@@ -116,7 +116,7 @@ def _table(document: Document) -> str:
                 verdict_words(claim),
                 *(measured["answers"].get(claim["id"], "-") for measured in document["measured"]),
                 _sweep(claim),
-                _evidence(claim),
+                evidence_words(claim),
             )
             for claim in document["claims"]
         ),
@@ -210,7 +210,8 @@ def _sweep(claim: Mapping[str, Any]) -> str:
     return "-" if share is None else f"{100 * share:.0f}% of {claim['sweep']['detail']}"
 
 
-def _evidence(claim: Mapping[str, Any]) -> str:
+def evidence_words(claim: Mapping[str, Any]) -> str:
+    """Say what a claim's answer rests on."""
     parts = [claim["evidence"]]
     if claim["sample"]:
         parts.append(f"{claim['requests']:,} requests, {claim['refused']:,} refused, {claim['sample']}")

@@ -34,6 +34,12 @@ def figure(name: str, values: Sequence[float | int | str]) -> str:
     return f"{label.replace('_', ' ')} {words}{unit}"
 
 
+def figure_range(name: str, low: float, high: float) -> str:
+    """Say where a named figure lies, as `figure` says its values."""
+    ends = list(dict.fromkeys(map(number, (low, high))))
+    return figure(name, [" to ".join(ends)])
+
+
 def amount(name: str, value: float) -> str:
     """Say a named figure's number with its unit, without its name."""
     return f"{number(value)}{_unit(name)[1]}"

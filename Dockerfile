@@ -1,0 +1,19 @@
+# The artifact in a container: `docker build -t fairway .`, then `docker run --rm --network none fairway`.
+# Not built by any test. Everything is installed while the image is built; a run needs no network.
+FROM python:3.11.14-slim-bookworm
+
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends make \
+    && rm -rf /var/lib/apt/lists/*
+
+RUN useradd --create-home reviewer
+USER reviewer
+WORKDIR /home/reviewer/fairway
+
+# The environment first, so that changed sources do not install it anew.
+COPY --chown=reviewer Makefile pyproject.toml ./
+COPY --chown=reviewer requirements ./requirements
+RUN mkdir src && make .venv/.installed-run
+
+COPY --chown=reviewer . .
+CMD ["make", "reproduce"]

@@ -1,0 +1,88 @@
+"""The artifact appendix's table: each claim with its figure, command, time, expected values and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairway.analysis import markdown, wording
+from fairway.analysis.claims_table import evidence_words, verdict_words
+from fairway.analysis.readme import replace_between
+from fairway.analysis.tables import Document, read_table
+from fairway.errors import InputError
+from fairway.yamlfile import read_yaml
+
+APPENDIX_MARK = "appendix table"
+_REMEDY = "make times CONFIG=..."
+
+
+def read_targets(path: Path) -> dict[str, str]:
+    """Read which file shows each claim; InputError if it is no such list."""
+    values = read_yaml(path).values
+    targets = values.get("targets") if isinstance(values, dict) else None
+    if not isinstance(targets, dict) or not all(isinstance(target, str) for target in targets.values()):
+        raise InputError("has no list of targets", file=path, remedy="give `targets:` a file for each claim's id")
+    return targets
+
+
+def read_times(path: Path) -> Document:
+    """Read how long the jobs behind each target took, and where; InputError if there is none."""
+    return read_table(path, frozenset({"processor", "configuration", "targets"}), _REMEDY)
+
+
+def appendix_table(targets: Mapping[str, str], claims: Document, origin: Mapping[str, Any], times: Document) -> str:
+    """Render the table: one line a claim, in the claims' own order.
+
+    Args:
+        targets: the file that shows a claim, by the claim's id.
+        claims: the claims table of the reference run.
+        origin: what made the reference.
+        times: seconds of the jobs behind each target.
+    """
+    ids = [claim["id"] for claim in claims["claims"]]
+    if sorted(ids) != sorted(targets):
+        odd = ", ".join(sorted(set(ids) ^ set(targets)))
+        raise InputError(f"the appendix and the claims are not about the same claims: {odd}", remedy="name each once")
+    command = f"snakemake --cores 2 --configfile config/{origin['configuration']}"
+    lines = [
+        (
+            f"`{claim['id']}`",
+            targets[claim["id"]],
+            f"`{command} {targets[claim['id']]}`",
+            _time(times, targets[claim["id"]]),
+            "CPU",
+            f"{verdict_words(claim)}; {_expected(claim)}".rstrip("; "),
+            evidence_words(claim),
+        )
+        for claim in claims["claims"]
+    ]
+    head = (
+        "A command makes the figure or table of its line, and `results/tables/claims.md` answers the claim. Times are "
+        f"those of all jobs behind it, one after another, with `config/{times['configuration']}` on one core "
+        f"({times['processor']}). Expected is the reference's verdict and, for each figure, the 95% interval over "
+        "seeds, from the lowest to the highest of the claim's workloads. With the versions of the lock file every "
+        "value is the reference's to the last digit."
+    )
+    table = markdown.table(("Claim", "Shown in", "Command", "Time", "Hardware", "Expected", "Evidence"), lines)
+    return f"{head}\n\n{table}"
+
+
+def readme_with_appendix(text: str, table: str, file: Path) -> str:
+    """Return the README with this table; InputError if it has no place for it."""
+    return replace_between(text, APPENDIX_MARK, table, file)
+
+
+def _expected(claim: Mapping[str, Any]) -> str:
+    bounds: dict[str, list[float]] = {}
+    for figure in claim["figures"]:
+        ends = (figure["low"], figure["high"])
+        bounds.setdefault(figure["name"], []).extend(figure["point"] if end is None else end for end in ends)
+    return "; ".join(wording.figure_range(name, min(ends), max(ends)) for name, ends in bounds.items())
+
+
+def _time(times: Document, target: str) -> str:
+    seconds = times["targets"].get(target)
+    if seconds is None:
+        return "not measured"
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,64 @@
+"""The appendix's table in the README is rendered from its sources, and its commands make what they say."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairway.analysis.appendix import appendix_table, read_targets, read_times, readme_with_appendix
+from fairway.errors import InputError
+
+
+@pytest.fixture
+def readme(root: Path) -> str:
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def reference(root: Path, readme: str) -> Any:
+    (name,) = re.findall(r"docs/reference/([a-z0-9-]+)/claims\.md", readme)
+    return json.loads((root / f"docs/reference/{name}/reference.json").read_text(encoding="utf-8"))
+
+
+def table(root: Path, reference: Any, **other: dict[str, str]) -> str:
+    targets = other.get("targets", read_targets(root / "paper/appendix.yaml"))
+    times = read_times(root / "docs/target-times.json")
+    return appendix_table(targets, reference["tables"]["claims"], reference["origin"], times)
+
+
+def test_the_readme_has_the_table_of_its_reference(root: Path, readme: str, reference: Any) -> None:
+    assert readme_with_appendix(readme, table(root, reference), root / "README.md") == readme
+    assert "not measured" not in table(root, reference)
+
+
+def test_a_claim_without_target_is_refused(root: Path, reference: Any) -> None:
+    targets = read_targets(root / "paper/appendix.yaml")
+    del targets["flood"]
+    with pytest.raises(InputError, match="not about the same claims: flood"):
+        table(root, reference, targets=targets)
+
+
+def test_a_file_without_targets_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.yaml").write_text("target: {}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has no list of targets"):
+        read_targets(tmp_path / "none.yaml")
+
+
+def test_every_command_of_the_table_can_be_planned(root: Path, tmp_path: Path, reference: Any) -> None:
+    commands = re.findall(r"`snakemake (--cores 2 --configfile (config/\S+) (\S+))`", table(root, reference))
+    assert len(commands) == len(reference["tables"]["claims"]["claims"])
+    (configuration,) = {file for _, file, _ in commands}
+    targets = sorted({target for _, _, target in commands})
+    line = ["-m", "snakemake", "--snakefile", root / "Snakefile", "--directory", tmp_path, "--cores", "2", "--dry-run"]
+    planned = subprocess.run(
+        [sys.executable, *line, "--configfile", root / configuration, "--", *targets],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert planned.returncode == 0, planned.stdout + planned.stderr
