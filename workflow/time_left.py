@@ -12,32 +12,33 @@ from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
-# Seconds that a job of each rule took with config/quick.yaml on one of two cores of a small cloud machine. They are the
-# first guess, which what this run measures replaces rule by rule.
+# What a job takes before it begins with its own work, and the seconds of that, on one of two cores of a small cloud
+# machine. They are the first guess, which what this run measures replaces rule by rule.
+JOB_START_S = 1.0
 TYPICAL_S = {
-    "find_sources": 5.0,
-    "fetch_filing": 1.5,
+    "find_sources": 4.0,
+    "fetch_filing": 0.5,
     "build_corpus": 0.2,
-    "build_agent_trace": 1.0,
-    "build_traces": 4.0,
+    "build_agent_trace": 2.0,
+    "build_traces": 0.15,  # a seed
     "check_profile": 0.1,
-    "replay": 3.5,
-    "compute_bounds": 3.0,
-    "check_exact": 4.5,
-    "tabulate_metrics": 3.0,
-    "tabulate_comparison": 3.0,
-    "tabulate_regimes": 10.0,
-    "tabulate_sensitivity": 2.0,
-    "measure_regimes": 2.0,
-    "answer_claims": 2.0,
-    "summarise": 1.0,
+    "replay": 0.01,  # a seed of a workload
+    "compute_bounds": 2.0,
+    "check_exact": 4.0,
+    "tabulate_metrics": 8.0,
+    "tabulate_comparison": 4.0,
+    "tabulate_regimes": 4.0,
+    "tabulate_sensitivity": 0.5,
+    "measure_regimes": 0.5,
+    "answer_claims": 4.0,
+    "summarise": 0.2,
     "build_paper": 3.0,
     "render_pages": 1.0,
-    "explore": 10.0,
-    "publish_notebook": 1.5,
-    "all": 0.5,
+    "explore": 8.0,
+    "publish_notebook": 0.5,
+    "all": 0.1,
 }
-_UNKNOWN_RULE_S = 2.0  # as the figures take
+_UNKNOWN_RULE_S = 1.0  # as the figures take
 
 
 Size = tuple[str, int]  # a rule of `TYPICAL_S`, and how many times its work a job does
@@ -96,7 +97,7 @@ class ProgressHandler(logging.Handler):
 
     def _typical_s(self, rule: str) -> float:
         known, times = self._sizes.get(rule, (rule, 1))
-        return TYPICAL_S.get(known, _UNKNOWN_RULE_S) * times
+        return JOB_START_S + TYPICAL_S.get(known, _UNKNOWN_RULE_S) * times
 
     def _speed(self) -> float:
         """How much longer than typical jobs take here."""

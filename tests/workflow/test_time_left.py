@@ -5,15 +5,17 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
+import time_left
 from time_left import ProgressHandler, is_no_chatter
 
 
 class Run:
     """A run told event by event, with a clock that stands still in between."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, **planned: int) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, start_s: float = 0.0, **planned: int) -> None:
         self.now_s = 0.0
         monkeypatch.setattr("time_left.TYPICAL_S", {"calibrate": 15.0, "replay": 10.0})
+        monkeypatch.setattr("time_left.JOB_START_S", start_s)
         monkeypatch.setattr("time_left.time.monotonic", lambda: self.now_s)
         self.handler = ProgressHandler()
         self._tell(event=LogEvent.RUN_INFO, stats={**planned, "total": sum(planned.values())})
@@ -47,6 +49,17 @@ def test_a_slow_machine_stretches_the_guesses_too(
     run.now_s = 30.0
     run.finish(1)
     assert capsys.readouterr().err == "1 of 2 jobs: calibrate w 1 (30 s); 30 s so far, about 20 s left\n"
+
+
+def test_small_jobs_on_a_busy_machine_say_little_of_large_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(monkeypatch, start_s=1.0, check=1, replay=1)
+    monkeypatch.setitem(time_left.TYPICAL_S, "check", 0.0)
+    run.start(1, "check")
+    run.now_s = 2.0
+    run.finish(1)
+    assert capsys.readouterr().err == "1 of 2 jobs: check w 1 (2 s); 2 s so far, about 22 s left\n"
 
 
 def test_what_was_measured_replaces_the_guess(

@@ -239,7 +239,10 @@ def vllm_tables():
     return [*tables, "results/tables/backends_agree.json"]
 
 
-SIZES = {f"replay_{batch.name}": ("replay", len(batch.workloads)) for batch in REPLAY_BATCHES}
+SIZES = {
+    f"replay_{batch.name}": ("replay", sum(len(CONFIG.seeds_for(workload)) for workload in batch.workloads))
+    for batch in REPLAY_BATCHES
+}
 SIZES |= {traces_rule(seeds): ("build_traces", len(seeds)) for seeds in WORKLOADS_BY_SEEDS}
 if workflow.is_main_process:
     report_progress(SIZES, workflow.output_settings.quiet or [])
