@@ -79,16 +79,18 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
-# The README shows any run but that of the second seeds, which stands beside the full one.
-SHOWN = $(if $(filter %/second-seeds.yaml,$(CONFIG)),,--readme README.md)
+# The README shows any run but that of the second seeds, which stands beside the full one, and those on real data.
+SHOWN = $(if $(filter %/second-seeds.yaml %/real%.yaml,$(CONFIG)),,--readme README.md)
 SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
+
+OTHER_CORPUS = $(if $(filter %/real.yaml %/real-subset.yaml,$(CONFIG)),$(addprefix --other-corpus ,$(wildcard docs/reference/quick/reference.json)))
 
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
 		--out-csv results/scheduling.csv
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_reference.py --summary results/tables/summary.json \
 		--scheduling results/scheduling.json \
-		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) --date "$$(date -u +%F)" \
+		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) $(OTHER_CORPUS) --date "$$(date -u +%F)" \
 		--commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
 # An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
