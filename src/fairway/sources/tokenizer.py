@@ -29,10 +29,6 @@ class Tokenizer:
     bos: int
     encode: Callable[[str], list[int]]
 
-    def count(self, text: str) -> int:
-        """Return how many tokens a text has."""
-        return len(self.encode(text))
-
 
 @dataclass(frozen=True)
 class _Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ class Web:
         self._pace = Pace(service, manners.agent, manners.requests_per_s)
         self._session = requests.Session()
         self._session.headers.update({"User-Agent": manners.agent, "Accept-Encoding": "gzip, deflate"})
+        # REQUESTS_CA_BUNDLE goes before; what other tools go by is unknown to requests.
+        self._session.verify = os.environ.get("SSL_CERT_FILE") or True
 
     def fetch(self, url: str, target: Path, checksum: str | None = None) -> None:
         """Put what is at ``url`` into ``target``, atomically.
@@ -118,12 +121,20 @@ class Web:
         """Return the answer without its body; every redirection is a request of its own."""
         for _ in range(MOST_REDIRECTS):
             with self._pace.turn():
-                response = self._session.get(url, stream=True, allow_redirects=False, timeout=self._manners.timeout_s)
+                response = self._get(url)
             if not response.is_redirect:
                 return response
             response.close()
             url = urljoin(url, response.headers["Location"])
         raise InputError(f"{url} leads on and on", remedy="check the address")
+
+    def _get(self, url: str) -> requests.Response:
+        try:
+            return self._session.get(url, stream=True, allow_redirects=False, timeout=self._manners.timeout_s)
+        except (requests.ConnectionError, requests.Timeout):  # SSLError and ProxyError are of these
+            raise
+        except OSError as error:  # settings that cannot be used: an address, a proxy, a file of certificates
+            raise InputError(f"{_host(url)} cannot be asked: {error}", remedy=NETWORK_REMEDY) from error
 
     def _judge(self, response: requests.Response, url: str) -> None:
         status = response.status_code
