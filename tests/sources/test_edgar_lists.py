@@ -157,6 +157,8 @@ def test_a_list_is_read_as_written_and_faults_have_their_line(tmp_path: Path) ->
     filings = pinned_filings()[:3]
     write_listing(filings, path)
     assert read_listing(path) == filings
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))  # saved by a spreadsheet
+    assert read_listing(path) == filings
     lines = path.read_text(encoding="utf-8").splitlines()
     faults = {
         "list.csv:1: the list has other columns": ["a,b", *lines[1:]],

@@ -22,6 +22,8 @@ from fairway.sources.pace import Pace
 CHUNK_BYTES = 1 << 16
 MOST_REDIRECTS = 5
 LONGEST_PAUSE_S = 600.0
+MOST = 86_400  # seconds, or requests a second
+MOST_ATTEMPTS = 20
 # What EDGAR's pages of refusal say; they may come with status 200. They are small, documents begin otherwise.
 REFUSALS = (b"Request Rate Threshold Exceeded", b"Undeclared Automated Tool")
 REFUSAL_BYTES = 8192
@@ -42,8 +44,13 @@ class Manners:
     backoff_s: float  # before the second attempt; doubled for each further one
 
     def __post_init__(self) -> None:
-        if min(self.requests_per_s, self.timeout_s, self.deadline_s) <= 0 or self.backoff_s < 0 or self.attempts < 1:
-            raise ValueError("rate, timeout and deadline must be above 0, attempts at least 1")
+        if not all(0 < value <= MOST for value in (self.requests_per_s, self.timeout_s, self.deadline_s)):
+            raise ValueError(f"rate, timeout and deadline must be above 0 and at most {MOST}")
+        if not (0 <= self.backoff_s <= LONGEST_PAUSE_S and 1 <= self.attempts <= MOST_ATTEMPTS):
+            raise ValueError(
+                f"backoff_s must be from 0 to {LONGEST_PAUSE_S:g}, attempts from 1 to {MOST_ATTEMPTS} "
+                "(each waits twice as long as the one before)"
+            )
 
 
 class _PassingError(Exception):
@@ -98,7 +105,7 @@ class Web:
                 if fault.pause_s is not None:
                     self._pace.pause(fault.pause_s)
                 else:
-                    time.sleep(self._manners.backoff_s * 2 ** (attempt - 1))
+                    time.sleep(min(LONGEST_PAUSE_S, self._manners.backoff_s * 2 ** (attempt - 1)))
         return None
 
     def _try(self, url: str, part: Path | None) -> None:
