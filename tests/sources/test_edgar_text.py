@@ -117,9 +117,9 @@ def test_a_sentence_goes_on_over_a_page_s_end() -> None:
     for name in ("A", "B", "C", "D", "E"):
         pages += ["Some Corp.", f"{name} liabilities.", "More.", f"{name}: {start}", "7", "\f"]
     joined = without_furniture(pages)
-    assert joined[2] == f"A: {start}" and joined[3] == "B liabilities."
+    assert joined[3] == f"A: {start}" and joined[4] == "B liabilities."
     pages = [line.replace("B liab", "liab") for line in pages]
-    assert without_furniture(pages)[2] == f"A: {start} liabilities."
+    assert without_furniture(pages)[3] == f"A: {start} liabilities."
     assert without_furniture([start, "\f", "Liabilities"]) == [start, "Liabilities"]
     assert without_furniture([start, "liabilities"]) == [start, "liabilities"]
     assert without_furniture([f"{start} | 5", "\f", "less tax"]) == [f"{start} | 5", "less tax"]
