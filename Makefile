@@ -3,6 +3,7 @@
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
 CORES ?= all
+REAL ?= config/real.yaml
 
 VENV_PYTHON := .venv/bin/python
 RUN_STAMP := .venv/.installed-run
@@ -67,7 +68,7 @@ test-all: $(DEV_STAMP) ## Run all tests and the linters.
 	$(VLLM_TESTS)
 
 data-card: $(REAL_STAMP) ## Compare real corpora with the embedded ones, and show it in data/README.md.
-	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile config/real.yaml -- results/data-card.md figures/corpora.svg
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(REAL)" -- results/data-card.md figures/corpora.svg
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_card.py --card results/data-card.md --figure figures/corpora.svg \
 		--figure-copy docs/figures/corpora.svg --page data/README.md
 
