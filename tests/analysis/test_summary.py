@@ -23,7 +23,8 @@ from fairway.errors import InputError
 ORIGIN = Origin("full", "2026-01-31", "abcdef0123456789", "full.yaml", "0" * 64, {"python": "3.11.0"})
 CLAIMS = {
     "claims": [],
-    "causes": [], "measured": [],
+    "causes": [],
+    "measured": [],
     "verdicts": {"holds": 0},
     "seeds": 20,
     "profiles": ["p"],
