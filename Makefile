@@ -42,8 +42,11 @@ pathlib.Path(sysconfig.get_path("purelib"), "fairway.pth").write_text(f"{pathlib
 endef
 export LINK_SOURCES
 
+# Each job's times go into the report, so it is made after the run, and differs from run to run.
+REPORT = $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --quiet all --report results/report.html
+
 .DEFAULT_GOAL := help
-.PHONY: help reproduce check-cores reference causes test test-all data-card real-env vllm-env parity-full preflight \
+.PHONY: help reproduce report check-cores reference causes test test-all data-card real-env vllm-env parity-full preflight \
 	measured peer-env bench lock clean
 
 help: ## Show this list.
@@ -52,8 +55,13 @@ help: ## Show this list.
 reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
 	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
 	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
+	$(REPORT)
+	@echo "Report: results/report.html. Paper: results/paper/fairway.pdf. Notebook: results/notebooks/explore.html."
 	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
-	@echo "Figures: figures/*.{pdf,svg}. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+	@echo "Figures: figures/*.{pdf,svg}. A queue to watch: figures/queue.html. Rows: results/rows/. Traces: data/traces/. Logs: logs/."
+
+report: $(RUN_STAMP) ## Make the HTML report of CONFIG's run anew, without running anything: results/report.html.
+	$(REPORT)
 
 check-cores: # `snakemake --cores 0` would wait for ever
 	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; *) \
@@ -130,7 +138,8 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 	$(VENV_PYTHON) requirements/conda_twin.py
 
 clean: ## Remove what the workflow and the tools made, except the environments.
-	rm -rf data/corpus data/filings data/sources.json data/traces results logs benchmarks/dag figures/*.pdf figures/*.svg .snakemake
+	rm -rf data/corpus data/filings data/sources.json data/traces results logs benchmarks/dag .snakemake
+	rm -rf figures/*.html figures/*.pdf figures/*.svg
 	rm -rf .vllm-cache .numba .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 
 $(RUN_STAMP): requirements/run.lock

@@ -18,12 +18,20 @@ include: "workflow/rules/sources.smk"
 include: "workflow/rules/traces.smk"
 include: "workflow/rules/profile.smk"
 include: "workflow/rules/replay.smk"
-include: "workflow/rules/analysis.smk"
 include: "workflow/rules/studies.smk"
+include: "workflow/rules/analysis.smk"
 include: "workflow/rules/regimes.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/common_queue.smk"
+include: "workflow/rules/queue.smk"
+include: "workflow/rules/common_publication.smk"
+include: "workflow/rules/publication.smk"
 include: "workflow/rules/section_5_2.smk"
+
+
+# The overview of `snakemake --report` (make report).
+report: "workflow/report/workflow.rst"
 
 
 onstart:
@@ -50,13 +58,20 @@ rule all:
         rules.tabulate_comparison.output,
         expand("results/tables/{name}.{kind}", name=EXTRA_TABLES, kind=["csv", "md", "json"]),
         rules.summarise.output,
+        rules.render_pages.output,
+        NOTEBOOK_FILES,
         vllm_tables(),
         claims=rules.answer_claims.output.json,
         tables=[
             *expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES, "summary"]),
             *[table for table in vllm_tables() if table.endswith(".json")],
         ],
-        figures=expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
+        figures=[
+            *expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
+            *QUEUE_PAGE,
+            rules.build_paper.output.pdf,
+        ],
+        facts=rules.build_paper.output.facts,
     log:
         "logs/show_claims.log",
     conda:

@@ -23,6 +23,7 @@ KNOWS: dict[str, set[str]] = {
     "reuse": set(),
     "rows": set(),
     "analysis": {"rows"},
+    "publication": {"analysis", "policies", "traces"},
     "engine": {"policies", "cache", "reuse"},
     "exact": {"policies"},
     "hooks": {"policies"},
@@ -36,6 +37,7 @@ KNOWS: dict[str, set[str]] = {
     "parity": {"vllm", "replay", "engine", "traces", "profile", "policies"},
     "experiment": {"vllm", "recording", "replay", "engine", "rows", "traces", "profile", "policies"},
     "regime": {"rows", "traces"},
+    "watching": {"replay", "engine", "exact", "rows", "analysis", "traces", "profile", "policies"},
     "serving": {"vllm", "engine", "traces"},
     "measuring": {"hooks", "policies", "vllm", "serving", "recording", "replay", "rows", "engine", "traces", "profile"},
     "configuration": {"policies", "profile", "traces"},
@@ -44,7 +46,10 @@ CONTRACT = {  # what an engine may know of the policies
     *("Capability", "Column", "Policy", "QueueView"),
     *("checked_order", "checked_victim_rank", "drawn_together", "tell_of", "tell_of_hook"),
 }
-RULES = {"ByArrival", "ByScore", "EveryK", "Rule", "RulePolicy", "Score", "TwoLanes"}  # and the core of these, too
+RULES = {  # and the core of these, too
+    *("ByArrival", "ByCountedScore", "ByScore", "Draws", "EveryK", "HEAD_TOKENS", "HeadGroup", "Rule", "RulePolicy"),
+    *("Score", "StandingList", "Turns", "TwoLanes"),
+}
 BLIND = {"engine", "core", "replay", "cache", "reuse", "vllm"}  # rooms that know no policy by name
 # Where an operator's settings are read: there a policy has a name, and the plugin a default one.
 READS_SETTINGS = {"fairway.vllm.plugin.settings"}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fairway.configuration import Configuration
 
-MOST_WORKLOADS = 15
+MOST_WORKLOADS = 30
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from snakemake.notebook import PythonJupyterNotebook
+
 
 def use_sources(base: Path, in_conda: bool) -> None:
     """Let a rule's `python` be the one that runs Snakemake, `fairway` the one in ``base``/src, $SCRIPTS its scripts.
@@ -22,9 +24,23 @@ def use_sources(base: Path, in_conda: bool) -> None:
         PYTHONPATH=_prepended(str(base / "src"), "PYTHONPATH"),
         SCRIPTS=str(base / "scripts"),
         NUMBA_CACHE_DIR=os.environ.get("NUMBA_CACHE_DIR") or str(Path(".snakemake/numba").resolve()),
+        # A user's own kernels and settings are not the notebook's.
+        JUPYTER_DATA_DIR=str(Path(".snakemake/jupyter").resolve()),
+        JUPYTER_CONFIG_DIR=str(Path(".snakemake/jupyter").resolve()),
         VLLM_PYTHON="python" if in_conda else _vllm_python(base),
         PYTHONUNBUFFERED="1",  # a job's progress is seen at once, also through `tee`
     )
+
+
+def quote_folder_of_notebooks() -> None:
+    """Let a notebook run in a folder with a quote in its name: Snakemake 9 puts the name between quotes as it is."""
+    preamble_of = PythonJupyterNotebook.get_preamble
+
+    def get_preamble(notebook: PythonJupyterNotebook) -> str:
+        folder = str(Path.cwd())
+        return str(preamble_of(notebook)).replace(f"os.chdir(r'{folder}')", f"os.chdir({folder!r})")
+
+    PythonJupyterNotebook.get_preamble = get_preamble
 
 
 def missing_vllm(base: Path) -> str | None:

@@ -29,7 +29,10 @@ VLLM_SOURCES = [*REPLAY_SOURCES, "vllm"]
 EXACT_SOURCES = [*GROUND, *POLICY_CONTRACT, "policies/fairway.py", "policies/lpm.py", "exact"]
 BOUNDS_SOURCES = [*GROUND, "traces", "profile", "bounds"]
 REGIME_SOURCES = [*GROUND, "traces", "rows.py", "regime.py"]
+WATCHING_SOURCES = [*ENGINE_SOURCES, "rows.py", "exact", "watching", "analysis/wording.py", "analysis/figures"]
 ANALYSIS_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "analysis"]
+PUBLICATION_SOURCES = [*GROUND, "yamlfile.py", "rows.py", "traces", "policies/fairway.py", "analysis", "publication"]
+NOTEBOOK_SOURCES = [*REPLAY_SOURCES, *ANALYSIS_SOURCES, "policies/fairway.py", "policies/lpm.py"]
 # The scripts of each stage's rules. show_claims.py is in none: it makes nothing and runs each time.
 SCRIPTS = {
     "sources": ["describe_corpora", "fetch_filing", "find_sources"],
@@ -38,7 +41,9 @@ SCRIPTS = {
     "exact": ["check_exact"],
     "bounds": ["compute_bounds"],
     "regime": ["measure_regimes"],
+    "watching": ["build_queue_page", "record_queue"],
     "analysis": ["answer_claims", "compare_backends", "plot_*", "summarise", "tabulate_*"],
+    "publication": ["build_paper", "publish_notebook", "render_pages"],
 }
 
 

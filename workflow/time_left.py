@@ -31,6 +31,10 @@ TYPICAL_S = {
     "measure_regimes": 2.0,
     "answer_claims": 2.0,
     "summarise": 1.0,
+    "build_paper": 3.0,
+    "render_pages": 1.0,
+    "explore": 10.0,
+    "publish_notebook": 1.5,
     "all": 0.5,
 }
 _UNKNOWN_RULE_S = 2.0  # as the figures take

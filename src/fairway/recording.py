@@ -63,22 +63,21 @@ def request_columns(trace: Trace, result: Replay, labels: Labels) -> dict[str, A
     unserved = result.first_token_ns == UNSERVED
     count = len(trace)
 
-    def served(values: npt.NDArray[np.int64]) -> list[int | None]:
-        pairs = zip(values.tolist(), unserved.tolist(), strict=True)
-        return [None if absent or value == UNSERVED else value for value, absent in pairs]
+    def served(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return np.ma.masked_array(values, mask=unserved | (values == UNSERVED))
 
     return {
         **_result_key(labels, count),
-        "seed": [labels.seed] * count,
-        "request": list(range(count)),
+        "seed": np.full(count, labels.seed),
+        "request": np.arange(count),
         "kind": list(trace.kind),
         "phase": list(trace.phase),
-        "arrival_ns": trace.arrival_ns.tolist(),
+        "arrival_ns": trace.arrival_ns,
         "start_ns": served(result.start_ns),
         "first_token_ns": served(result.first_token_ns),
-        "prompt_tokens": trace.prompt_tokens.tolist(),
+        "prompt_tokens": trace.prompt_tokens,
         "hit_tokens": served(result.hit_tokens),
-        "preemptions": result.preemptions.tolist(),
+        "preemptions": result.preemptions,
         "outcome": [UNSERVABLE if absent else SERVED for absent in unserved.tolist()],
     }
 
@@ -87,7 +86,7 @@ def hook_columns(hooks: Hooks, labels: Labels) -> dict[str, Any]:
     """Return one row a hook."""
     count = len(hooks.step)
     columns = {field.name: getattr(hooks, field.name) for field in fields(hooks)}
-    return {**_result_key(labels, count), "seed": [labels.seed] * count, **columns}
+    return {**_result_key(labels, count), "seed": np.full(count, labels.seed), **columns}
 
 
 def run_columns(trace: Trace, result: Replay, labels: Labels, cache_blocks: int, block_tokens: int) -> dict[str, Any]:
@@ -123,9 +122,16 @@ def _label_columns(labels: Labels) -> dict[str, Any]:
     }
 
 
-def concatenated(tables: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def concatenated(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Put the rows of several runs end to end, in the order given."""
-    return {name: [value for table in tables for value in table[name]] for name in tables[0]}
+    return {name: _end_to_end([table[name] for table in tables]) for name in tables[0]}
+
+
+def _end_to_end(parts: list[Any]) -> Any:
+    if not all(isinstance(part, np.ndarray) for part in parts):
+        return [value for part in parts for value in part]
+    are_masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
+    return np.ma.concatenate(parts) if are_masked else np.concatenate(parts)  # type: ignore[no-untyped-call]
 
 
 def _result_key(labels: Labels, count: int) -> dict[str, list[str]]:

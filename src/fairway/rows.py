@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -265,15 +265,25 @@ def _summarise(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
 def _summarise_requests(requests: pa.Table) -> dict[str, Any]:
     served = requests.filter(pc.is_valid(requests["first_token_ns"]))
     ttft_ns = pc.subtract(served["first_token_ns"], served["arrival_ns"]).to_numpy()
-    groups = np.array([f"{phase or 'any phase'}, {kind or 'any kind'}" for phase, kind in _pairs(served)], dtype=object)
+    names, group_of = _groups(served)
     return {
         **_sums(REQUESTS, requests),
-        "ttft": {str(group): _summarise_ttft(ttft_ns[groups == group]) for group in sorted(set(groups))},
+        "ttft": {name: _summarise_ttft(ttft_ns[group_of == group]) for group, name in enumerate(names)},
     }
 
 
-def _pairs(rows: pa.Table) -> Sequence[tuple[str, str]]:
-    return list(zip(rows["phase"].to_pylist(), rows["kind"].to_pylist(), strict=True))
+def _groups(rows: pa.Table) -> tuple[list[str], npt.NDArray[np.intp]]:
+    """Return the sorted names of what phases and kinds stand together, and the place in it of each row's."""
+    phase, kind = (rows[name].combine_chunks() for name in ("phase", "kind"))
+    pairs = [
+        f"{one or 'any phase'}, {other or 'any kind'}"
+        for one in phase.dictionary.to_pylist()
+        for other in kind.dictionary.to_pylist()
+    ]
+    pair_of = phase.indices.to_numpy() * len(kind.dictionary) + kind.indices.to_numpy()
+    present = sorted({pairs[pair] for pair in np.unique(pair_of).tolist()})
+    places = np.array([present.index(name) if name in present else -1 for name in pairs], dtype=np.intp)
+    return present, places[pair_of]
 
 
 def _summarise_ttft(ttft_ns: npt.NDArray[np.int64]) -> dict[str, int]:

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from benchmarks.trace_files import Pressure, TraceFiles
 from fairway.analysis.figures import style
 from fairway.errors import InputError
 from fairway.files import write_sealed
+from fairway.policies import Capability, Policy, QueueView, make_policy
 
 
 @pytest.mark.skipif(not REPLAY.exists(), reason="no results are committed; `make bench` on a quiet machine makes them")
@@ -70,10 +72,24 @@ def test_the_figure_shows_what_is_there(
         assert box is not None and page_box.x0 - 1 <= box.x0 and box.x1 <= page_box.x1 + 1, axes.get_title(loc="left")
 
 
-def test_how_a_policy_is_served_follows_from_what_it_is() -> None:
-    asked = ["fcfs", "fairway", "preble", "peek"]
-    assert served(asked) == {"fcfs": COMPILED, "fairway": COMPILED, "preble": ASKED}
-    assert list(left_out(asked)) == ["peek"]
+class Asked(Policy):
+    name = "asked"
+
+    def order(self, view: QueueView) -> Iterator[int]:
+        return iter(range(len(view)))
+
+
+class Caps(Asked):
+    name = "caps"
+    capabilities = frozenset({Capability.RUNNING_CAP})
+
+
+def test_how_a_policy_is_served_follows_from_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = {"asked": Asked, "caps": Caps}
+    monkeypatch.setattr("benchmarks.coverage.make_policy", lambda name: others.get(name, lambda: make_policy(name))())
+    names = ["fairway", "peek", "asked", "caps"]
+    assert served(names) == {"fairway": COMPILED, "peek": COMPILED, "asked": ASKED}
+    assert left_out(names) == {"caps": "policy 'caps', which needs running_cap"}
 
 
 @pytest.mark.parametrize(("text", "problem"), [("{", "cannot be read"), ('{"seal": "x"}', "were edited")])

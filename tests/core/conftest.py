@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairway.engine import Limits, Scheduler
-from fairway.policies import Capability, make_policy, policy_names
+from fairway.policies import Capability, Policy, RulePolicy, Score, make_policy, policy_names
 from fairway.profile import Profile, load_profile
 from fairway.profile.reader import profile_from
 from fairway.replay import Prompts, Replay, replay
@@ -41,7 +41,23 @@ MEASURED = profile_from(  # a small table, so that most chunks lie outside
     },
     "test",
 )
-COVERED = [name for name in policy_names() if Capability.VICTIM_RANK not in make_policy(name).capabilities]
+NAMES = policy_names()
+
+
+class Remembering(RulePolicy):
+    """A rule that its policy does not let hear of anything, or that it spares victims by."""
+
+    name = "remembering"
+
+    def __init__(self, rule, capabilities):
+        self._rule, self.capabilities, self.spared = rule, frozenset(capabilities), 3
+
+    def rule(self):
+        return self._rule
+
+
+GROUPED = Score(lambda head_id: abs(head_id) // 5 - 4 * (abs(head_id) // 20))
+HEARS = {Capability.ON_HOOK, Capability.ON_ADMIT}
 
 
 class Case(NamedTuple):
@@ -51,6 +67,11 @@ class Case(NamedTuple):
     limits: Limits
     profile: Profile
     prompts: Prompts
+
+    def limits_under(self, policy: Policy) -> Limits:
+        """Return the limits; under a policy that says what is evicted, with the eviction that lets it."""
+        chooses = Capability.VICTIM_RANK in policy.capabilities
+        return dataclasses.replace(self.limits, eviction="lru") if chooses else self.limits
 
 
 def random_case(seed: int) -> Case:
@@ -66,6 +87,7 @@ def random_case(seed: int) -> Case:
     profile = draw.choice([MODELLED, MEASURED])
     trace = _trace(draw, draw.choice([16, 16, 16, 64]))
     trace = _meeting_step_ends(draw, trace, profile, limits)
+    limits = dataclasses.replace(limits, eviction=draw.choice(["lru", "lru", "pgdsf"]))
     return Case(trace, limits, profile, Prompts.of(trace, profile, limits))
 
 
@@ -129,13 +151,13 @@ def difference(one: Replay, other: Replay) -> str | None:
 
 def compare(case: Case, policy: str, *, record_hooks: bool) -> int:
     """Replay a case through both; return the number of steps."""
-    trace, limits, profile, prompts = case
+    trace, _, profile, prompts = case
     results = [
         replay(
             trace,
             make_policy(policy),
             profile,
-            limits,
+            case.limits_under(make_policy(policy)),
             engine=engine,
             prompts=prompts,
             record_hooks=record_hooks,

@@ -4,13 +4,28 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.core.conftest import COVERED, MODELLED, Case, compare, difference, random_case
+from tests.core.conftest import GROUPED, HEARS, MODELLED, NAMES, Case, Remembering, compare, difference, random_case
 
 import fairway.replay
 from fairway.core import not_covered
+from fairway.core.plan import plan_of
 from fairway.engine import Limits
 from fairway.errors import InputError
-from fairway.policies import ByArrival, ByScore, Capability, Column, Policy, RulePolicy, Score, make_policy
+from fairway.policies import (
+    ByArrival,
+    ByCountedScore,
+    ByScore,
+    Capability,
+    Column,
+    Draws,
+    HeadGroup,
+    Policy,
+    RulePolicy,
+    Score,
+    StandingList,
+    Turns,
+    make_policy,
+)
 from fairway.replay import replay
 
 
@@ -19,17 +34,27 @@ def case() -> Case:
     return random_case(4)
 
 
-def test_everything_but_victims_is_covered(case):
-    for name in COVERED:
-        assert not_covered(case.trace, make_policy(name), case.limits) is None
-    reason = not_covered(case.trace, make_policy("peek"), case.limits)
-    assert reason == "policy 'peek', which needs victim_rank"
+def test_every_policy_and_eviction_of_ours_is_covered(case):
+    for name in NAMES:
+        assert not_covered(case.trace, make_policy(name), case.limits_under(make_policy(name))) is None
+
+
+class Caps(RulePolicy):
+    name = "caps"
+    capabilities = frozenset({Capability.RUNNING_CAP})
+
+    def rule(self):
+        return ByArrival()
 
 
 def test_refusals_by_name(case):
     decode = dataclasses.replace(case.trace, output_tokens=np.full(len(case.trace), 2))
     assert not_covered(decode, make_policy("fcfs"), case.limits) == "requests that ask for more than one output token"
-    assert not_covered(case.trace, make_policy("fcfs"), Limits(64, eviction="pgdsf")) == "eviction 'pgdsf'"
+    assert not_covered(case.trace, Caps(), case.limits) == "policy 'caps', which needs running_cap"
+    reason = not_covered(case.trace, make_policy("peek"), Limits(64, eviction="pgdsf"))
+    assert reason == "eviction 'pgdsf' under policy 'peek', which says itself what is evicted"
+    with pytest.raises(InputError, match="says which blocks to evict, and eviction 'pgdsf' too"):
+        replay(case.trace, make_policy("peek"), case.profile, Limits(64, eviction="pgdsf"))
 
 
 def test_the_readable_engine_does_what_the_core_does_not(case, monkeypatch):
@@ -37,24 +62,27 @@ def test_the_readable_engine_does_what_the_core_does_not(case, monkeypatch):
     scheduler, run = fairway.replay.Scheduler, fairway.replay.run
     monkeypatch.setattr(fairway.replay, "Scheduler", lambda *a: chosen.append("readable") or scheduler(*a))
     monkeypatch.setattr(fairway.replay, "run", lambda *a, **kw: chosen.append("core") or run(*a, **kw))
-    for policy, eviction in (("fcfs", "lru"), ("peek", "lru"), ("lpm", "pgdsf"), ("preble", "lru")):
-        limits = dataclasses.replace(case.limits, eviction=eviction)
-        replay(case.trace, make_policy(policy), case.profile, limits)
-    assert chosen == ["core", "readable", "readable", "core"]
+    decode = dataclasses.replace(case.trace, output_tokens=np.full(len(case.trace), 2))
+    for trace in (case.trace, decode):
+        replay(trace, make_policy("fcfs"), case.profile, case.limits)
+    assert chosen == ["core", "readable"]
 
 
 class Told(Policy):
-    """Writes down what it hears; orders by remaining time, longest first."""
+    """Writes down what it hears; orders by remaining time, longest first, and spares every other one, last first."""
 
     name = "told"
     columns = frozenset({Column.HIT_TOKENS, Column.REMAINING_NS})
-    capabilities = frozenset({Capability.ON_ARRIVAL, Capability.ON_HOOK, Capability.ON_ADMIT, Capability.ON_STEP})
+    capabilities = frozenset(Capability) - {Capability.RUNNING_CAP}
 
     def __init__(self):
         self.heard = []
 
     def order(self, view):
         return iter(np.argsort(-view.remaining_ns, kind="stable").tolist())
+
+    def victim_rank(self, view):
+        return range(len(view) - 1, -1, -2)
 
     def on_arrival(self, request_id):
         self.heard.append(("arrival", request_id))
@@ -72,7 +100,8 @@ class Told(Policy):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_an_asked_policy_hears_and_sees_the_same(seed):
-    trace, limits, profile, prompts = random_case(seed)
+    trace, _, profile, prompts = random_case(seed)
+    limits = random_case(seed).limits_under(Told())
     told = [Told(), Told()]
     results = [
         replay(trace, policy, profile, limits, engine=engine, prompts=prompts)
@@ -129,7 +158,7 @@ class Reading(RulePolicy):
 class Mixed(ByArrival):
     """A rule that is not known here."""
 
-    def order(self, view, admissions=0):
+    def order(self, view, memory=None):
         return iter(reversed(range(len(view))))
 
 
@@ -140,7 +169,16 @@ class Reversed(RulePolicy):
         return Mixed()
 
 
+BY_HOOKS = ByCountedScore(Score(lambda hit_tokens, hooks_waited: hit_tokens + 9 * hooks_waited))
 OUTSIDE = {
+    "deaf": lambda: Remembering(HeadGroup(1, ByArrival()), {Capability.ON_ADMIT}),
+    "spares by turns": lambda: Remembering(Turns(4, GROUPED, True, 1), HEARS | {Capability.VICTIM_RANK}),
+    "one of four groups": lambda: Remembering(Turns(4, GROUPED, True, 1, offers_all=False), HEARS),
+    "draws of four": lambda: Remembering(Draws(4, GROUPED, True), HEARS),
+    "spares by arrival": lambda: Remembering(ByArrival(), {Capability.VICTIM_RANK}),
+    "spares by hooks": lambda: Remembering(BY_HOOKS, HEARS | {Capability.VICTIM_RANK}),
+    "a short list": lambda: Remembering(StandingList(16, 7), HEARS),
+    "a window of one": lambda: Remembering(HeadGroup(1, ByArrival()), HEARS),
     "ids": lambda: Reading(lambda request_id: request_id),
     "heads": lambda: Reading(lambda head_id, hit_tokens: hit_tokens - head_id),
     "remaining": lambda: Reading(lambda remaining_ns: -remaining_ns, frozenset(Column)),
@@ -159,6 +197,11 @@ def test_outside_rules(name, monkeypatch):
     monkeypatch.setattr(conftest, "make_policy", lambda _: OUTSIDE[name]())
     for seed in range(9):
         compare(random_case(seed), name, record_hooks=seed % 3 == 0)
+
+
+def test_who_asks_in_python():
+    asked = [name for name, make in OUTSIDE.items() if plan_of(make()) is None]
+    assert asked == ["deaf", "spares by turns", "no arithmetic", "unknown rule"]
 
 
 def test_an_empty_trace():

@@ -5,19 +5,19 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from tests.core.conftest import COVERED, Case, compare, random_case
+from tests.core.conftest import NAMES, Case, compare, random_case
 
 from fairway.policies import make_policy
 from fairway.replay import replay
 
 STEPS_IN_ALL = 20_000
-STEPS_OF_A_POLICY = -(-STEPS_IN_ALL // len(COVERED))
+STEPS_OF_A_POLICY = -(-STEPS_IN_ALL // len(NAMES))
 PARTS, STEPS_OF_A_PART = 20, 100_000
 
 
-@pytest.mark.parametrize("policy", COVERED)
+@pytest.mark.parametrize("policy", NAMES)
 def test_equal_under(policy: str) -> None:
-    steps, seeds = 0, itertools.count(1000 * COVERED.index(policy))
+    steps, seeds = 0, itertools.count(1000 * NAMES.index(policy))
     while steps < STEPS_OF_A_POLICY:
         seed = next(seeds)
         steps += compare(random_case(seed), policy, record_hooks=seed % 3 == 0)
@@ -36,7 +36,7 @@ def test_equal_in_millions_of_steps(part: int, capsys: pytest.CaptureFixture[str
 
 def _cases_of(part: int) -> Iterator[tuple[int, str]]:
     """Yield seeds that no other part has, each with another policy."""
-    return zip(itertools.count(1_000_000 * (part + 1)), itertools.cycle(COVERED), strict=False)
+    return zip(itertools.count(1_000_000 * (part + 1)), itertools.cycle(NAMES), strict=False)
 
 
 def test_the_random_cases_meet_the_corners() -> None:

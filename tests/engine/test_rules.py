@@ -259,7 +259,7 @@ def test_klpm_counts_admissions_over_steps():
     engine = scheduler("klpm-2", budget_tokens=16)
     engine.submit(request(0, [1]))
     run_step(engine)
-    assert engine.policy.admissions == 1
+    assert engine.policy.memory.admissions == 1
     engine.submit(request(1, [5]))
     engine.submit(request(2, [1], tail_tokens=1))  # the longest hit, but every second admission takes the oldest
     assert chunks(run_step(engine)) == [(1, 16)]

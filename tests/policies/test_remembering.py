@@ -7,6 +7,7 @@ from tests.policies.conftest import Hook, Waiting, hooks, play, view_of
 
 from fairway.errors import InputError
 from fairway.policies import make_policy
+from fairway.policies.first_seen import FirstSeen
 
 
 def by_score(waiting, score):
@@ -174,9 +175,7 @@ def test_groups_of_cached_shares():
     shares = {0: 0, 1: 0, 10: 0, 11: 1, 20: 1, 21: 2, 50: 4, 90: 8, 91: 9, 99: 9}  # percent: group
     policy = make_policy("preble")
     for percent, group in shares.items():
-        ask(policy, [Waiting(0, 0, 100, 0, h=percent)])
-        assert policy._group_of[0] == group
-        policy = make_policy("preble")
+        assert policy.memory.groups(view_of([Waiting(0, 0, 100, 0, h=percent)])).tolist() == [group]
 
 
 def test_turns_by_hand():
@@ -336,8 +335,7 @@ def test_who_left_the_queue_is_forgotten(name):
     policy = make_policy(name)
     for one in range(50):
         ask(policy, [Waiting(one, one, 160, one)], admit=[one], executed=160)
-    held = [value for value in vars(policy).values() if isinstance(value, dict)]
-    held += [value._noted for value in vars(policy).values() if hasattr(value, "_noted")]
+    held = [value for value in vars(policy.memory).values() if isinstance(value, dict | FirstSeen)]
     assert all(len(value) <= 1 for value in held)
 
 

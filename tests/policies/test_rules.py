@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairway.exact import miss_before_ten_hits, queue, random_queue
 from fairway.policies import ByArrival, ByScore, EveryK, Score, TwoLanes, make_policy, policy_names
-from fairway.policies.rules import descending
+from fairway.policies.rules import Memory, descending
 
 LEAVE_OUT = {"preble-one-group"}  # policies that do not offer every request
 NAMES = [*policy_names(), "klpm-1", "klpm-3", "ragcache-1"]
@@ -119,7 +119,9 @@ def test_equal_scores_sort_by_arrival():
 def test_every_k_starts_at_its_turn():
     view = miss_before_ten_hits()
     best = ByArrival()
-    assert next(EveryK(4, best=make_policy("lpm").rule()).order(view, admissions=3)) == 0
+    memory = Memory()
+    memory.admissions = 3
+    assert next(EveryK(4, best=make_policy("lpm").rule()).order(view, memory)) == 0
     assert list(EveryK(2, best=best).order(view)) == list(range(11))
 
 

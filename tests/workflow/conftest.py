@@ -1,5 +1,6 @@
 """Running the workflow and the scripts as a person does: as processes."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -9,6 +10,18 @@ from pathlib import Path
 import pytest
 
 Process = subprocess.CompletedProcess[str]
+
+MADE = ["data", "results", "figures"]
+SAY_ALL = ["--quiet", "host"]  # the default profile leaves out the jobs' details, which tests read
+
+
+def tiny(root: Path, *options: str) -> list[str]:
+    return [*SAY_ALL, "--configfile", str(root / "config/tiny.yaml"), *options]
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    files = [file for part in MADE for file in sorted((folder / part).rglob("*")) if file.is_file()]
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def environment(**changed: str) -> dict[str, str]:
@@ -50,3 +63,22 @@ def script(root: Path) -> Callable[..., Process]:
         return execute([root / "scripts" / name, *options], folder, PYTHONPATH=python_path)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dag")
+
+
+@pytest.fixture(scope="session")
+def plain(shelf: Path, root: Path, snakemake: Callable[..., Process]) -> Path:
+    folder = shelf / "plain"
+    folder.mkdir()
+    Path(os.environ["NUMBA_CACHE_DIR"]).mkdir(exist_ok=True)  # the tests' own, see tests/conftest.py
+    places = sorted(path.name for path in root.iterdir())
+    process = snakemake(
+        folder, "--cores", "1", *tiny(root), PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", PYTHONDONTWRITEBYTECODE="1"
+    )
+    assert process.returncode == 0, process.stdout
+    assert sorted(path.name for path in root.iterdir()) == places, "outputs go to the working directory alone"
+    return folder

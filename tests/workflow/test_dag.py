@@ -1,7 +1,6 @@
 """The whole workflow at its smallest: the same bytes anywhere, nothing done twice, nothing missed."""
 
 import fcntl
-import hashlib
 import os
 import re
 import shutil
@@ -17,17 +16,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.workflow.conftest import SAY_ALL, checksums, tiny
 
-pytestmark = pytest.mark.xdist_group("dag")  # the tests share two runs, which one process makes
+pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs, which one process makes
 
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]
 
-MADE = ["data", "results", "figures"]
 PARTS_OF_REPOSITORY = ["Snakefile", "config", "docs", "envs", "paper", "profiles", "scripts", "src", "workflow"]
-JOBS = 24
+JOBS = 31
 JOBS_BEFORE_KILL = 9
-SAY_ALL = ["--quiet", "host"]  # the default profile leaves out the jobs' details, which these tests read
 ROWS = Path("results/rows/sim")
 
 
@@ -41,19 +39,10 @@ class Killed:
     resumed: Process
 
 
-def tiny(root: Path, *options: str) -> list[str]:
-    return [*SAY_ALL, "--configfile", str(root / "config/tiny.yaml"), *options]
-
-
 def all_but_sources(folder: str, names: list[str]) -> set[str]:
     if (Path(folder) / "Snakefile").exists():
         return set(names) - set(PARTS_OF_REPOSITORY)
     return set(names) & {"__pycache__"}
-
-
-def checksums(folder: Path) -> dict[str, str]:
-    files = [file for part in MADE for file in sorted((folder / part).rglob("*")) if file.is_file()]
-    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def jobs(process: Process) -> Counter[str]:
@@ -63,24 +52,6 @@ def jobs(process: Process) -> Counter[str]:
 
 def written_ns(folder: Path, files: list[str]) -> dict[str, int]:
     return {file: (folder / file).stat().st_mtime_ns for file in files}
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("dag")
-
-
-@pytest.fixture(scope="module")
-def plain(shelf: Path, root: Path, snakemake: Snakemake) -> Path:
-    folder = shelf / "plain"
-    folder.mkdir()
-    places = sorted(path.name for path in root.iterdir())
-    process = snakemake(
-        folder, "--cores", "1", *tiny(root), PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", PYTHONDONTWRITEBYTECODE="1"
-    )
-    assert process.returncode == 0, process.stdout
-    assert sorted(path.name for path in root.iterdir()) == places, "outputs go to the working directory alone"
-    return folder
 
 
 @pytest.fixture
@@ -121,7 +92,9 @@ def killed(shelf: Path, root: Path) -> Killed:
 
 def test_same_bytes_whatever_the_folder_cores_hash_seed_zone_and_locale(plain: Path, killed: Killed) -> None:
     expected = checksums(plain)
-    assert {Path(file).suffix for file in expected} == {".json", ".jsonl", ".parquet", ".csv", ".md", ".pdf", ".svg"}
+    assert {Path(file).suffix for file in expected} == {
+        *(".json", ".jsonl", ".parquet", ".csv", ".md", ".pdf", ".svg", ".html", ".ipynb")
+    }
     assert checksums(killed.folder) == expected
 
 
@@ -138,7 +111,8 @@ def test_progress_and_claims_are_seen(killed: Killed) -> None:
 
 
 def test_every_job_leaves_a_log_and_a_benchmark(plain: Path) -> None:
-    assert len(list((plain / "logs").rglob("*.log"))) == JOBS
+    assert len(list((plain / "logs").rglob("*.log"))) == JOBS - 1
+    assert (plain / "logs/explore.ipynb").is_file(), "a notebook's log is the notebook as it was executed"
     assert len(list((plain / "benchmarks/dag").rglob("*.tsv"))) == JOBS - 1  # rule all only shows
 
 
@@ -153,7 +127,9 @@ def test_an_added_policy_runs_that_policy_and_the_tables(again: Path, root: Path
 
 
 BUILD_TRACES = "build_traces_2_seeds_from_1"
-AFTER_ROWS = {"tabulate_metrics": 1, "tabulate_comparison": 1, "answer_claims": 1, "summarise": 1, "all": 1}
+PUBLISHED = {"summarise": 1, "build_paper": 1, "render_pages": 1, "all": 1}
+NOTEBOOK = {"explore": 1, "publish_notebook": 1}
+AFTER_ROWS = {"tabulate_metrics": 1, "tabulate_comparison": 1, "answer_claims": 1, **PUBLISHED}
 MADE_AGAIN = {
     "results/rows/sim/sec-flood/lpm/hooks.parquet": {"replay_sec_flood": 1, "plot_flood": 1, **AFTER_ROWS},
     "data/traces/sec-dynamic-a/2.jsonl": {
@@ -165,6 +141,9 @@ MADE_AGAIN = {
         "plot_targets": 1,
         "plot_spread": 1,
         "plot_order_shift": 1,
+        "record_spike": 1,
+        "build_queue_page": 1,
+        **NOTEBOOK,
         **AFTER_ROWS,
     },
     "results/calibration/sec-flood/1.json": {
@@ -175,10 +154,14 @@ MADE_AGAIN = {
         "plot_spread": 1,
         **AFTER_ROWS,
     },
-    "results/bounds/sec-flood.json": {"compute_bounds": 1, "tabulate_metrics": 1, "summarise": 1, "all": 1},
-    "results/exact.json": {"check_exact": 1, "answer_claims": 1, "summarise": 1, "all": 1},
-    "results/tables/claims.md": {"answer_claims": 1, "summarise": 1, "all": 1},
-    "figures/flood.svg": {"plot_flood": 1, "all": 1},
+    "results/bounds/sec-flood.json": {"compute_bounds": 1, "tabulate_metrics": 1, **PUBLISHED},
+    "results/exact.json": {"check_exact": 1, "answer_claims": 1, **PUBLISHED},
+    "results/tables/claims.md": {"answer_claims": 1, **PUBLISHED},
+    "figures/flood.svg": {"plot_flood": 1, "build_paper": 1, "all": 1},
+    "results/paper/fairway.pdf": {"build_paper": 1, "all": 1},
+    "results/report/claims.html": {"render_pages": 1, "all": 1},
+    "results/notebooks/explore.html": {"publish_notebook": 1, "all": 1},
+    "figures/queue.html": {"build_queue_page": 1, "all": 1},
 }
 
 

@@ -73,7 +73,7 @@ rule plot_spike_timeline:
         figure_rows(SPIKE_WORKLOAD),
     output:
         pdf="figures/spike-timeline.pdf",
-        svg=report("figures/spike-timeline.svg", caption="../report/spike-timeline.rst", category="Figures"),
+        svg=in_report("spike-timeline"),
     log:
         "logs/plot_spike_timeline.log",
     benchmark:
@@ -96,7 +96,7 @@ rule plot_flood:
         figure_rows(FLOOD_WORKLOAD),
     output:
         pdf="figures/flood.pdf",
-        svg=report("figures/flood.svg", caption="../report/flood.rst", category="Figures"),
+        svg=in_report("flood"),
     log:
         "logs/plot_flood.log",
     benchmark:

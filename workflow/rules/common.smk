@@ -17,14 +17,16 @@ from fairway.traces.catalogue import Catalogue, varied
 from fairway.traces.corpus import FILE_NAMES
 from fairway.yamlfile import read_yaml
 from batches import replay_batches, workloads_by_seeds
-from environment import missing_vllm, use_sources
-from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, REGIME_SOURCES, TRACE_SOURCES
+from environment import missing_vllm, quote_folder_of_notebooks, use_sources
+from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, NOTEBOOK_SOURCES
+from fingerprint import PUBLICATION_SOURCES, REGIME_SOURCES, TRACE_SOURCES, WATCHING_SOURCES
 from fingerprint import fingerprint, policy_fingerprint, scripts_of
 from time_left import report_progress
 from single_run import claim_folder
 
 IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 use_sources(BASE, IN_CONDA)
+quote_folder_of_notebooks()
 
 CONFIG_FILES = [DEFAULT_CONFIG, *workflow.config_settings.configfiles]  # later ones override earlier ones
 try:

@@ -6,7 +6,7 @@ rule plot_scenarios:
         study_rows(*STUDIES["scenarios"]),
     output:
         pdf="figures/scenarios.pdf",
-        svg=report("figures/scenarios.svg", caption="../report/scenarios.rst", category="Figures"),
+        svg=in_report("scenarios"),
     log:
         "logs/plot_scenarios.log",
     benchmark:
@@ -27,7 +27,7 @@ use rule plot_scenarios as plot_plane with:
         study_rows(*STUDIES["plane"]),
     output:
         pdf="figures/plane.pdf",
-        svg=report("figures/plane.svg", caption="../report/plane.rst", category="Figures"),
+        svg=in_report("plane"),
     log:
         "logs/plot_plane.log",
     benchmark:
@@ -43,7 +43,7 @@ use rule plot_scenarios as plot_targets with:
         study_rows(*STUDIES["targets"]),
     output:
         pdf="figures/targets.pdf",
-        svg=report("figures/targets.svg", caption="../report/targets.rst", category="Figures"),
+        svg=in_report("targets"),
     log:
         "logs/plot_targets.log",
     benchmark:
@@ -59,7 +59,7 @@ use rule plot_scenarios as plot_ablations with:
         study_rows(*STUDIES["ablations"]),
     output:
         pdf="figures/ablations.pdf",
-        svg=report("figures/ablations.svg", caption="../report/ablations.rst", category="Figures"),
+        svg=in_report("ablations"),
     log:
         "logs/plot_ablations.log",
     benchmark:
@@ -75,7 +75,7 @@ use rule plot_scenarios as plot_spread with:
         study_rows(*STUDIES["spread"]),
     output:
         pdf="figures/spread.pdf",
-        svg=report("figures/spread.svg", caption="../report/spread.rst", category="Figures"),
+        svg=in_report("spread"),
     log:
         "logs/plot_spread.log",
     benchmark:
@@ -91,7 +91,7 @@ use rule plot_scenarios as plot_sensitivity with:
         study_rows(*STUDIES["sensitivity"]),
     output:
         pdf="figures/sensitivity.pdf",
-        svg=report("figures/sensitivity.svg", caption="../report/sensitivity.rst", category="Figures"),
+        svg=in_report("sensitivity"),
     log:
         "logs/plot_sensitivity.log",
     benchmark:
@@ -108,7 +108,7 @@ use rule plot_scenarios as plot_regimes with:
         SWEEP_PLACES,
     output:
         pdf="figures/regimes.pdf",
-        svg=report("figures/regimes.svg", caption="../report/regimes.rst", category="Figures"),
+        svg=in_report("regimes"),
     log:
         "logs/plot_regimes.log",
     benchmark:
@@ -124,7 +124,7 @@ use rule plot_scenarios as plot_order_shift with:
         study_rows([SPIKE_WORKLOAD], ["fairway"]),
     output:
         pdf="figures/order-shift.pdf",
-        svg=report("figures/order-shift.svg", caption="../report/order-shift.rst", category="Figures"),
+        svg=in_report("order-shift"),
     log:
         "logs/plot_order_shift.log",
     benchmark:
@@ -140,7 +140,7 @@ use rule plot_spike_timeline as plot_spike_timeline_b with:
         figure_rows("sec-dynamic-b"),
     output:
         pdf="figures/spike-timeline-b.pdf",
-        svg=report("figures/spike-timeline-b.svg", caption="../report/spike-timeline.rst", category="Figures"),
+        svg=in_report("spike-timeline-b"),
     log:
         "logs/plot_spike_timeline_b.log",
     benchmark:
@@ -157,7 +157,7 @@ use rule plot_flood as plot_flood_long with:
         figure_rows("sec-flood-long"),
     output:
         pdf="figures/flood-long.pdf",
-        svg=report("figures/flood-long.svg", caption="../report/flood.rst", category="Figures"),
+        svg=in_report("flood-long"),
     log:
         "logs/plot_flood_long.log",
     benchmark:

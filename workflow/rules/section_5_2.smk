@@ -1,4 +1,4 @@
-"""Section 5.2 of the paper alone: the two dynamic traces, their table, claims, matrix and timelines."""
+"""Section 5.2 of the paper alone: the two dynamic traces, their table, claims, matrix, timelines and paper."""
 
 SECTION_WORKLOADS = [name for name in SETS["dynamic"] if name in TABLE_WORKLOADS]
 SECTION_FIGURES = [name for name in ["spike-timeline", "spike-timeline-b", "targets"] if name in FIGURES]
@@ -56,12 +56,41 @@ use rule answer_claims as answer_section_5_2 with:
         folder=subpath(output.csv, parent=True),
 
 
+use rule summarise as summarise_section_5_2 with:
+    input:
+        rules.answer_section_5_2.output.json,
+        rules.tabulate_section_5_2.output.json,
+    output:
+        "results/section_5_2/summary.json",
+    log:
+        "logs/summarise_section_5_2.log",
+    benchmark:
+        "benchmarks/dag/summarise_section_5_2.tsv"
+
+
+use rule build_paper as build_paper_section_5_2 with:
+    input:
+        **paper_inputs(SECTION_WORKLOADS, SECTION_FIGURES),
+        summary=rules.summarise_section_5_2.output,
+    output:
+        pdf="results/section_5_2/fairway.pdf",
+        facts="results/section_5_2/facts.json",
+    log:
+        "logs/build_paper_section_5_2.log",
+    benchmark:
+        "benchmarks/dag/build_paper_section_5_2.tsv"
+
+
 rule section_5_2:
     input:
         rules.tabulate_section_5_2.output,
         rules.answer_section_5_2.output,
+        rules.build_paper_section_5_2.output.facts,
         claims=rules.answer_section_5_2.output.json,
-        figures=expand("figures/{name}.{kind}", name=SECTION_FIGURES, kind=["pdf", "svg"]),
+        figures=[
+            *expand("figures/{name}.{kind}", name=SECTION_FIGURES, kind=["pdf", "svg"]),
+            rules.build_paper_section_5_2.output.pdf,
+        ],
     log:
         "logs/section_5_2.log",
     conda:

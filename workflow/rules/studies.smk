@@ -59,15 +59,36 @@ STUDIES = {
 NEEDED = {name: {"fairway"} for name in STUDIES} | {"spread": {"fcfs"}, "plane": set(), "targets": {"fcfs", "lpm"}}
 
 
+FIGURES_OF_ONE = {
+    "spike-timeline": SPIKE_WORKLOAD,
+    "spike-timeline-b": "sec-dynamic-b",
+    "flood": FLOOD_WORKLOAD,
+    "flood-long": "sec-flood-long",
+    "order-shift": SPIKE_WORKLOAD,
+}
+
+
+def labels_of(figure):
+    """Give what the report says beside a figure's name; n and evidence stand in the figure itself."""
+    shown = [FIGURES_OF_ONE[figure]] if figure in FIGURES_OF_ONE else STUDIES[figure][0]
+    there = [workload for workload in shown if workload in CONFIG.workloads]
+    return {
+        "Figure": figure,
+        "Workloads": ", ".join(there) if len(there) < 4 else str(len(there)),
+        "Seeds": ", ".join(sorted({str(len(CONFIG.seeds_for(workload))) for workload in there})),
+        "Profile": ", ".join(sorted({profile_of(workload) for workload in there})),
+    }
+
+
+def in_report(figure):
+    """Mark the SVG of a figure for the report, under its caption."""
+    caption = f"../report/{figure}.rst"
+    return report(f"figures/{figure}.svg", caption=caption, category="3 Figures", labels=labels_of(figure))
+
+
 def figures():
     """Give the names of the figures of which at least one result is configured."""
-    by_workload = {
-        SPIKE_WORKLOAD: "spike-timeline",
-        "sec-dynamic-b": "spike-timeline-b",
-        FLOOD_WORKLOAD: "flood",
-        "sec-flood-long": "flood-long",
-    }
-    drawn = [name for workload, name in by_workload.items() if figure_policies(workload)]
+    drawn = [name for name, workload in FIGURES_OF_ONE.items() if name != "order-shift" and figure_policies(workload)]
     drawn += [name for name in STUDIES if can_be_shown(name)]
     if study_rows([SPIKE_WORKLOAD], ["fairway"]):
         drawn.append("order-shift")

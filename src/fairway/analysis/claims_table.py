@@ -86,7 +86,7 @@ def is_sound(document: Document) -> bool:
 
 def claims_markdown(document: Document) -> str:
     """The page: head, table, and every check with its values."""
-    return "\n\n".join([*_head(document), readers_table(document), "### Checks", _checks(document)]) + "\n"
+    return "\n\n".join([*head_lines(document), readers_table(document), "### Checks", _checks(document)]) + "\n"
 
 
 def readers_table(document: Document) -> str:
@@ -125,7 +125,7 @@ def _table(document: Document) -> str:
 
 def terminal(document: Document, folder: Path) -> str:
     """The table for a terminal of 120 columns; ``folder`` is where its files lie."""
-    lines = [line for paragraph in _head(document) for line in textwrap.wrap(paragraph, _WIDTH)]
+    lines = [line for paragraph in head_lines(document) for line in textwrap.wrap(paragraph, _WIDTH)]
     lines.append("")
     ids = max(len(claim["id"]) for claim in document["claims"])
     causes = {cause["claim"]: f". Cause: {cause['says']}" for cause in document["causes"]}
@@ -137,7 +137,8 @@ def terminal(document: Document, folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _head(document: Document) -> list[str]:
+def head_lines(document: Document) -> list[str]:
+    """What the table rests on, one paragraph each: verdicts, seeds, step times, what is not counted, edits."""
     counts = ", ".join(f"{verdict}: {n}" for verdict, n in document["verdicts"].items())
     rests = [
         f"{document['seeds']} seeds",
@@ -221,11 +222,11 @@ def _evidence(claim: Mapping[str, Any]) -> str:
 def _checks(document: Document) -> str:
     return markdown.table(
         ("Claim", "Check", "On", "Values", "True in"),
-        [line for claim in document["claims"] for line in _claim_checks(claim)],
+        [line for claim in document["claims"] for line in check_lines(claim)],
     )
 
 
-def _claim_checks(claim: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def check_lines(claim: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """One line per check and workload that can be asked; one for all workloads where a check cannot."""
     for check, outcomes in groupby(claim["checks"], key=lambda outcome: str(outcome["check"])):
         text = (f"`{claim['id']}`", f"`{' '.join(check.split())}`")

@@ -11,10 +11,12 @@ from fairway.core.blocks import Int32Array, Int64Array
 from fairway.core.clock import Core
 from fairway.core.formula import KEPT, Program
 from fairway.core.hooks import HOOK_FIELDS, WORK_ROWS
+from fairway.core.orders import LIST_ROWS
 from fairway.core.plan import Plan
 from fairway.core.prepared import Prepared
 from fairway.core.queue import GROUP, Queue
 from fairway.core.trie import ROOT, Trie
+from fairway.core.victims import Worth
 from fairway.engine import Limits
 
 
@@ -25,6 +27,7 @@ class Tracked:
     hits: bool
     remaining: bool  # T(n, h)
     hooks: int  # rows of hooks that are written at once, 0 for none
+    spared: bool  # what victims a policy wants spared
 
 
 def make_core(
@@ -34,6 +37,8 @@ def make_core(
     requests = len(arrival_ns)
     segments, settings, state = _segments(prepared.trie, limits)
     _write_plan(settings, plan, tracked)
+    settings[at.EVICTION] = _eviction(limits, tracked)
+    state[at.POINTER] = plan.groups - 1
     measures = np.zeros(at.MEASURES)
     measures[at.FAST_WEIGHT] = plan.fast_weight
     places = requests if tracked.hooks else 0
@@ -49,6 +54,10 @@ def make_core(
         facts=_facts(prepared, arrival_ns, head_ids),
         queue=_queue(requests, plan.program),
         times=prepared.times,
+        turns=np.zeros((at.TURNS_ROWS, plan.groups), dtype=np.int64),
+        listed=np.empty(requests if plan.rule == at.STANDING_LIST else 0, dtype=np.int64),
+        list_room=np.empty((LIST_ROWS, min(plan.most_sorted, requests)), dtype=np.int64),
+        worth=_worth(prepared.trie, int(settings[at.EVICTION]), len(segments), requests),
         hook_rows=np.empty((tracked.hooks, HOOK_FIELDS), dtype=np.int64),
         work=np.empty((WORK_ROWS, places), dtype=np.int64),
     )
@@ -60,10 +69,35 @@ def _write_plan(settings: Int64Array, plan: Plan, tracked: Tracked) -> None:
     settings[at.RECORDS] = tracked.hooks > 0
     settings[at.RULE], settings[at.K] = plan.rule, plan.k
     settings[at.CHARGES_NEXT], settings[at.FAIR_RESTARTS] = plan.charges_next, plan.fair_restarts
+    settings[at.FIXES_KEYS], settings[at.SPARED] = plan.fixes_keys, min(plan.spared, at.MOST)
+    settings[at.SHARE], settings[at.OFFERS_ALL] = plan.share, plan.offers_all
+    settings[at.COLD_HIT_TOKENS], settings[at.MOST_SORTED] = plan.cold_hit_tokens, min(plan.most_sorted, at.MOST)
     settings[at.BY_SCORE] = program is not None
     if program is not None:
         settings[at.STEADY], settings[at.CLOCKED] = program.steady, program.steady < len(program.instructions)
         settings[at.CLOCK_REGISTER] = program.clock_register
+
+
+def _eviction(limits: Limits, tracked: Tracked) -> int:
+    if limits.eviction == "pgdsf":
+        return at.LEAST_WORTH
+    return at.UNSPARED if tracked.spared else at.LEAST_RECENT
+
+
+def _worth(trie: Trie, eviction: int, segments: int, requests: int) -> Worth:
+    """Return what blocks are worth before anything has happened."""
+    spares, values = eviction == at.UNSPARED, eviction == at.LEAST_WORTH
+    blocks = int(trie.blocks.sum(dtype=np.int64)) if values else 0
+    first_block = np.cumsum(trie.blocks, dtype=np.int64) - trie.blocks
+    return Worth(
+        needed=np.zeros((2, segments if spares else 0), dtype=np.int32),
+        wanters=np.empty(requests if spares else 0, dtype=np.int64),
+        keys=np.empty(requests if spares else 0, dtype=np.int64),
+        first_block=first_block if values else np.empty(0, dtype=np.int64),
+        children=np.zeros(len(trie.blocks) if values else 0, dtype=np.int32),
+        counts=np.zeros((2, blocks), dtype=np.int32),
+        values=np.zeros((2, blocks)),
+    )
 
 
 def _facts(prepared: Prepared, arrival_ns: Int64Array, head_ids: Int64Array) -> Int64Array:

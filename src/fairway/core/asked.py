@@ -20,8 +20,18 @@ from fairway.core.formula import (
     REQUEST_ID,
 )
 from fairway.core.queue import draw_together, leave
+from fairway.core.victims import spare
 from fairway.engine import HookObserver, refuse_stall
-from fairway.policies import Capability, Column, Policy, QueueView, checked_order, tell_of, tell_of_hook
+from fairway.policies import (
+    Capability,
+    Column,
+    Policy,
+    QueueView,
+    checked_order,
+    checked_victim_rank,
+    tell_of,
+    tell_of_hook,
+)
 
 
 @compiled
@@ -38,6 +48,11 @@ def _go_on(core: Core) -> bool:
 @compiled
 def _open(core: Core) -> None:
     open_step(core)
+
+
+@compiled
+def _spare(core: Core, count: int) -> None:
+    spare(core.segments, core.requests, core.path, core.state, core.worth, count)
 
 
 @compiled
@@ -95,11 +110,20 @@ class Asked:
                 tell_of_hook(policy, view)
             if self._observe_hook is not None:
                 self._observe_hook(int(core.state[at.CALLS]), view, policy)
+            if Capability.VICTIM_RANK in policy.capabilities:
+                self._spare(view)
             _open(core)
             admitted = self._walk(view)
         _close(core, np.array(admitted, dtype=np.int64))
         if Capability.ON_STEP in policy.capabilities:
             tell_of(Capability.ON_STEP, policy, int(core.state[at.STEP_TOKENS]))
+
+    def _spare(self, view: QueueView) -> None:
+        """Spare the hits that the view shows of those whom the policy names."""
+        ranked = np.fromiter(checked_victim_rank(self._policy, view), dtype=np.int64)
+        if self._core.settings[at.TRACKS_HITS]:
+            self._core.worth.wanters[: len(ranked)] = view.request_id[ranked]
+            _spare(self._core, len(ranked))
 
     def _walk(self, view: QueueView) -> list[int]:
         """Admit waiting requests in the policy's order until the budget, the sequences or the room end."""

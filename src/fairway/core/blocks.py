@@ -48,19 +48,25 @@ def touch(
     for index in range(begin, begin + levels):
         held = int64(segments[path[index], at.OLDEST])
         if segments[held, at.REFERENCES] == 0:
-            _unlink(segments, held)
+            unlink(segments, held)
             state[at.FREE] -= segments[held, at.RESIDENT]
         segments[held, at.REFERENCES] += 1
+
+
+@inner
+def take_blank(state: Int64Array, count: int) -> int:
+    """Take up to ``count`` of the free blocks without content; return how many others have to be taken."""
+    state[at.FREE] -= count
+    blank = min(count, state[at.BLANK])
+    state[at.BLANK] -= blank
+    return count - blank
 
 
 @inner
 def allocate(segments: Int32Array, changed: Int32Array, state: Int64Array, settings: Int64Array, count: int) -> None:
     """Take ``count`` free blocks, those without content first, and forget the contents of the others."""
     ends = settings[at.LIST_ENDS]
-    state[at.FREE] -= count
-    blank = min(count, state[at.BLANK])
-    state[at.BLANK] -= blank
-    count -= blank
+    count = take_blank(state, count)
     while count > 0:
         run = segments[ends, at.BEHIND]
         taken = min(count, segments[run, at.RESIDENT])
@@ -68,10 +74,10 @@ def allocate(segments: Int32Array, changed: Int32Array, state: Int64Array, setti
         state[at.EVICTED_BLOCKS] += taken
         segments[run, at.RESIDENT] -= taken
         if segments[run, at.RESIDENT] == 0:
-            _unlink(segments, run)
+            unlink(segments, run)
         if run >= settings[at.FIRST_COPY]:
-            run = _drop_copy(segments, state, run)
-        _note_change(segments, changed, state, settings, run)
+            run = drop_copy(segments, state, run)
+        note_change(segments, changed, state, settings, run)
 
 
 @inner
@@ -82,39 +88,41 @@ def fill(
     changed: Int32Array,
     state: Int64Array,
     settings: Int64Array,
+    children: Int32Array,
     request: int,
     level: int,
     computed_tokens: int,
     new_tokens: int,
 ) -> tuple[int, int]:
-    """Allocate the blocks of a chunk and register those that it fills, from segment ``level`` of the way on.
+    """Register the blocks that a chunk fills, from segment ``level`` of the way on; they are allocated already.
 
     Returns the level that the next chunk goes on with, and the copy of the last block that the request now holds.
     """
     block_tokens = settings[at.BLOCK_TOKENS]
-    after_tokens = computed_tokens + new_tokens
-    held_blocks = (computed_tokens + block_tokens - 1) // block_tokens
-    allocate(segments, changed, state, settings, (after_tokens + block_tokens - 1) // block_tokens - held_blocks)
-    full_blocks, filled_blocks = computed_tokens // block_tokens, after_tokens // block_tokens
+    full_blocks, filled_blocks = computed_tokens // block_tokens, (computed_tokens + new_tokens) // block_tokens
     begin, levels = requests[request, at.PATH], requests[request, at.SEGMENTS]
     while full_blocks < filled_blocks and level < levels:
         segment = path[begin + level]
         start, end = segments[segment, at.START], segments[segment, at.START] + segments[segment, at.BLOCKS]
+        if segments[segment, at.RESIDENT] == 0:
+            _count_child(segments, settings, children, segment)
         if segments[segment, at.OLDEST] != segment:
             _new_copy(segments, state, segment)
         elif segments[segment, at.RESIDENT] == 0:
             segments[segment, at.REFERENCES] = 1
         full_blocks = min(filled_blocks, end)
         segments[segment, at.RESIDENT] = full_blocks - start
-        _note_change(segments, changed, state, settings, segment)
+        note_change(segments, changed, state, settings, segment)
         if full_blocks == end:
             level += 1
     if full_blocks == filled_blocks:
         return level, at.NONE
     segment = requests[request, at.LAST]
+    if segments[segment, at.RESIDENT] == 0:
+        _count_child(segments, settings, children, segment)
     copy = _new_copy(segments, state, segment)
     segments[segment, at.RESIDENT] = 1
-    _note_change(segments, changed, state, settings, segment)
+    note_change(segments, changed, state, settings, segment)
     return level, copy
 
 
@@ -140,6 +148,13 @@ def release(
 
 
 @inner
+def _count_child(segments: Int32Array, settings: Int64Array, children: Int32Array, segment: int) -> None:
+    """Note that a segment's first block is cached now, where an eviction asks what is cached behind others."""
+    if settings[at.EVICTION] == at.LEAST_WORTH:
+        children[segments[segment, at.PARENT]] += 1
+
+
+@inner
 def _let_go(segments: Int32Array, state: Int64Array, settings: Int64Array, run: int) -> None:
     segments[run, at.REFERENCES] -= 1
     if segments[run, at.REFERENCES] > 0:
@@ -152,7 +167,8 @@ def _let_go(segments: Int32Array, state: Int64Array, settings: Int64Array, run: 
 
 
 @inner
-def _unlink(segments: Int32Array, run: int) -> None:
+def unlink(segments: Int32Array, run: int) -> None:
+    """Take a run out of the free list."""
     before, behind = segments[run, at.BEFORE], segments[run, at.BEHIND]
     segments[before, at.BEHIND] = behind
     segments[behind, at.BEFORE] = before
@@ -178,7 +194,7 @@ def _new_copy(segments: Int32Array, state: Int64Array, segment: int) -> int:
 
 
 @inner
-def _drop_copy(segments: Int32Array, state: Int64Array, copy: int) -> int:
+def drop_copy(segments: Int32Array, state: Int64Array, copy: int) -> int:
     """Forget a copy; return its segment."""
     segment, elder, younger = segments[copy, at.PARENT], segments[copy, at.ELDER], segments[copy, at.YOUNGER]
     if elder == at.NONE:
@@ -196,9 +212,10 @@ def _drop_copy(segments: Int32Array, state: Int64Array, copy: int) -> int:
 
 
 @inner
-def _note_change(
+def note_change(
     segments: Int32Array, changed: Int32Array, state: Int64Array, settings: Int64Array, segment: int
 ) -> None:
+    """Put a segment whose resident blocks change on the list for those who wait."""
     if settings[at.TRACKS_HITS] and not segments[segment, at.CHANGED]:
         segments[segment, at.CHANGED] = 1
         changed[state[at.CHANGES]] = segment

@@ -12,21 +12,32 @@ import numpy as np
 import numpy.typing as npt
 
 from fairway.core import layout as at
-from fairway.core.blocks import Int32Array, Int64Array, fill, look_up, release, touch
-from fairway.core.compiling import compiled, inlined, inner, int64
+from fairway.core.blocks import Int32Array, Int64Array, allocate, fill, look_up, release, touch
+from fairway.core.compiling import compiled, inlined, int64
 from fairway.core.formula import HIT_TOKENS, N_TOKENS, REQUEST_ID
 from fairway.core.hooks import record_hook
+from fairway.core.orders import (
+    bring_list_up_to_date,
+    count_groups,
+    find_head_end,
+    next_by_draws,
+    next_by_turns,
+    note_passing,
+    settle_draw,
+)
 from fairway.core.queue import (
     Queue,
     arrive,
     best_place,
+    best_requests,
     bring_hits_up_to_date,
     draw_together_if_gappy,
     leave,
     oldest_place,
     score_all,
 )
-from fairway.core.step_time import EXTRAPOLATES, StepTimes, attention_extrapolates, attention_ms, step_ns
+from fairway.core.step_time import EXTRAPOLATES, StepTimes, attention_extrapolates, attention_ms, prefill_ns, step_ns
+from fairway.core.victims import Worth, allocate_by_priority, allocate_by_rank, spare, use
 
 
 class Core(NamedTuple):
@@ -43,6 +54,10 @@ class Core(NamedTuple):
     facts: Int64Array
     queue: Queue
     times: StepTimes
+    turns: Int64Array
+    listed: Int64Array  # requests of a standing list, in its order
+    list_room: Int64Array  # see `orders`
+    worth: Worth
     hook_rows: Int64Array  # see `hooks`
     work: Int64Array
 
@@ -69,10 +84,25 @@ def go_on(core: Core) -> bool:
         state[at.NOW_NS] = facts[at.ARRIVAL_NS, state[at.ARRIVED]]
 
 
-@inner
+@inlined
+def _make_room(core: Core, computed_tokens: int, new_tokens: int) -> None:
+    """Allocate the blocks of a chunk."""
+    settings, block_tokens = core.settings, core.settings[at.BLOCK_TOKENS]
+    held_blocks = (computed_tokens + block_tokens - 1) // block_tokens
+    count = (computed_tokens + new_tokens + block_tokens - 1) // block_tokens - held_blocks
+    if settings[at.EVICTION] == at.LEAST_RECENT:
+        allocate(core.segments, core.changed, core.state, settings, count)
+    elif settings[at.EVICTION] == at.UNSPARED:
+        allocate_by_rank(core.segments, core.changed, core.state, settings, core.worth, count)
+    else:
+        allocate_by_priority(core.segments, core.changed, core.state, settings, core.measures, core.worth, count)
+
+
+@inlined
 def _run_chunk(core: Core, request: int, level: int, computed_tokens: int, new_tokens: int) -> None:
     """Compute ``new_tokens`` of a request, the last ones or as many as the budget has."""
     state = core.state
+    _make_room(core, computed_tokens, new_tokens)
     level, copy = fill(
         core.segments,
         core.requests,
@@ -80,6 +110,7 @@ def _run_chunk(core: Core, request: int, level: int, computed_tokens: int, new_t
         core.changed,
         state,
         core.settings,
+        core.worth.children,
         request,
         level,
         computed_tokens,
@@ -123,7 +154,7 @@ def may_admit(state: Int64Array, settings: Int64Array) -> bool:
     return state[at.STEP_TOKENS] < settings[at.BUDGET_TOKENS] and state[at.STEP_RUNNING] < settings[at.MAX_NUM_SEQS]
 
 
-@inner
+@inlined
 def admit(core: Core, request: int) -> bool:
     """Start a waiting request, if all its blocks fit; it still stands in the queue."""
     state, settings, segments, path = core.state, core.settings, core.segments, core.path
@@ -141,6 +172,9 @@ def admit(core: Core, request: int) -> bool:
     core.facts[at.START_NS, request], core.facts[at.HIT, request] = state[at.NOW_NS], hit_tokens
     state[at.STEP_RUNNING] += 1
     state[at.ADMISSIONS] += 1
+    if settings[at.EVICTION] == at.LEAST_WORTH:
+        cost_ns = prefill_ns(core.times, tokens, hit_tokens) / (tokens - hit_tokens)
+        use(segments, core.requests, path, core.measures, core.worth, request, hit_blocks, cost_ns)
     new_tokens = min(tokens - hit_tokens, settings[at.BUDGET_TOKENS] - state[at.STEP_TOKENS])
     _run_chunk(core, request, level, hit_tokens, new_tokens)
     return True
@@ -183,22 +217,67 @@ def _work(queue: Queue, place: int) -> int:
 
 
 @inlined
+def _next(core: Core) -> int:
+    """Return the place of whoever comes next under a rule that is not two lanes; NONE if its order ends."""
+    state, settings, queue = core.state, core.settings, core.queue
+    if settings[at.RULE] == at.EVERY_K:
+        is_turn_of_oldest = (state[at.ADMISSIONS] + 1) % settings[at.K] == 0
+        return oldest_place(state, queue) if is_turn_of_oldest else _best(state, settings, queue)
+    if settings[at.RULE] == at.HEAD_GROUP:
+        oldest = oldest_place(state, queue)
+        return oldest if oldest < state[at.HEAD_END] else _best(state, settings, queue)
+    if settings[at.RULE] == at.TURNS:
+        return next_by_turns(state, queue.columns, core.turns)
+    if settings[at.RULE] == at.DRAWS:
+        return next_by_draws(state, queue.columns, core.turns)
+    if settings[at.RULE] == at.STANDING_LIST:
+        return int64(core.requests[core.listed[state[at.LIST_NEXT]], at.PLACE])
+    return _best(state, settings, queue)
+
+
+@inlined
+def _remember_hook(core: Core) -> None:
+    """Let the rule's memory see who waits."""
+    state, settings, columns = core.state, core.settings, core.queue.columns
+    state[at.HOOKS_SEEN] += 1
+    if settings[at.RULE] == at.HEAD_GROUP:
+        find_head_end(state, settings, columns)
+    elif settings[at.RULE] == at.TURNS or settings[at.RULE] == at.DRAWS:
+        count_groups(state, settings, columns, core.turns)
+    elif settings[at.RULE] == at.STANDING_LIST:
+        bring_list_up_to_date(state, settings, core.requests, core.facts, columns, core.listed, core.list_room)
+
+
+@inlined
+def _remember_admission(core: Core, place: int) -> None:
+    """Let the rule's memory see that the request at ``place`` was admitted."""
+    state, settings = core.state, core.settings
+    if settings[at.RULE] == at.HEAD_GROUP:
+        note_passing(state, core.queue.columns, place)
+    elif settings[at.RULE] == at.TURNS:
+        state[at.POINTER] = state[at.NEXT_POINTER]
+    elif settings[at.RULE] == at.DRAWS:
+        settle_draw(state, core.turns)
+    elif settings[at.RULE] == at.STANDING_LIST:
+        state[at.LIST_NEXT] += 1
+
+
+@inlined
 def _walk(core: Core) -> None:
     """Admit waiting requests in the rule's order until the budget, the sequences or the room end.
 
-    The rules are those of `fairway.policies.rules`, as far as they are needed: who is admitted has left the queue, so
-    the best and the oldest are always of those that nobody has taken.
+    The rules are those of `fairway.policies`, as far as they are needed: who is admitted has left the queue, so the
+    best and the oldest are always of those that nobody has taken.
     """
     state, settings, queue = core.state, core.settings, core.queue
     place = fast = fair = int64(at.NONE)
     fast_ledger = fair_ledger = 0.0
     from_fast, work = False, int64(0)
     while may_admit(state, settings) and state[at.WAITING] > 0:
-        if settings[at.RULE] == at.ONE_ORDER:
-            place = _best(state, settings, queue)
-        elif settings[at.RULE] == at.EVERY_K:
-            is_turn_of_oldest = (state[at.ADMISSIONS] + 1) % settings[at.K] == 0
-            place = oldest_place(state, queue) if is_turn_of_oldest else _best(state, settings, queue)
+        if settings[at.RULE] != at.TWO_LANES:
+            place = _next(core)
+            if place == at.NONE:
+                return
         else:
             weight, was_fair_head = core.measures[at.FAST_WEIGHT], place == fair
             if was_fair_head:  # so they are at the beginning, too
@@ -220,27 +299,63 @@ def _walk(core: Core) -> None:
         if not admit(core, request):
             return
         leave(core.segments, core.requests, state, settings, queue, request)
+        _remember_admission(core, place)
+
+
+@inlined
+def may_evict(core: Core) -> bool:
+    """Whether the blocks without content may not suffice for the step that begins."""
+    settings = core.settings
+    sequences = min(settings[at.BUDGET_TOKENS], settings[at.MAX_NUM_SEQS] + 1)
+    return core.state[at.BLANK] < settings[at.BUDGET_TOKENS] // settings[at.BLOCK_TOKENS] + sequences
+
+
+@inlined
+def _spare(core: Core) -> None:
+    """Spare the hits of the first of the order."""
+    state, settings, worth = core.state, core.settings, core.worth
+    count = min(settings[at.SPARED], state[at.WAITING])
+    best_requests(state, settings, core.queue, worth.wanters, worth.keys, count)
+    spare(core.segments, core.requests, core.path, state, worth, count)
+
+
+@inlined
+def _open_hook(core: Core) -> bool:
+    """Do what comes before a step that finds requests waiting; whether all of them were scored."""
+    state, settings, queue = core.state, core.settings, core.queue
+    draw_together_if_gappy(core.requests, state, queue.columns, queue.reals, queue.groups)
+    _remember_hook(core)
+    spares = settings[at.SPARED] > 0 and settings[at.TRACKS_HITS] and may_evict(core)
+    is_scored = settings[at.CLOCKED] and (settings[at.RECORDS] or spares)
+    if is_scored:
+        score_all(state, settings, queue)
+    if settings[at.RECORDS]:
+        record_hook(
+            state,
+            settings,
+            core.measures[at.FAST_WEIGHT],
+            queue.columns,
+            core.turns,
+            core.listed,
+            core.hook_rows,
+            core.work,
+        )
+    if spares:
+        _spare(core)
+    return is_scored
 
 
 @compiled
 def advance(core: Core, most_steps: int) -> bool:
     """Run up to ``most_steps`` steps of a policy that is a rule; whether anything is left to run."""
-    state, settings, queue = core.state, core.settings, core.queue
+    state, settings = core.state, core.settings
     for _ in range(most_steps):
         if not go_on(core):
             return False
-        is_scored = False
-        if state[at.WAITING] > 0:
-            draw_together_if_gappy(core.requests, state, queue.columns, queue.reals, queue.groups)
-            if settings[at.RECORDS]:
-                if settings[at.CLOCKED]:
-                    score_all(state, settings, queue)
-                    is_scored = True
-                weight = core.measures[at.FAST_WEIGHT]
-                record_hook(state, settings, weight, queue.columns, core.hook_rows, core.work)
+        is_scored = state[at.WAITING] > 0 and _open_hook(core)
         open_step(core)
         if settings[at.CLOCKED] and not is_scored and state[at.WAITING] > 0 and may_admit(state, settings):
-            score_all(state, settings, queue)
+            score_all(state, settings, core.queue)
         _walk(core)
         close_step(core)
     return True

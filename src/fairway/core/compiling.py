@@ -20,36 +20,41 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _SETTINGS: Any = numba.config  # filled from the environment, so its names are known at run time alone
+_NJIT: Any = numba.njit  # one of its options has no type there
 
 # Makes a number 64 bits wide in compiled code: a function is compiled once for each combination of types it is given.
 int64: Callable[[Any], int] = cast(Any, np.int64)
 
 
-def inner(function: Function) -> Function:
+def inner(function: Function, *, makes_arrays: bool = False) -> Function:
     """Return ``function`` compiled for other compiled functions alone, as part of what they are kept as."""
-    return _jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _jit(function, makes_arrays, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def inlined(function: Function) -> Function:
     """Return ``function`` as a part of its callers: for what takes more arrays than a call should hand over."""
-    return _jit(function, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _jit(function, False, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-def compiled(function: Function) -> Function:
-    """Return ``function`` compiled on its first call, with numpy's rules for division by zero and without fast math."""
+def compiled(function: Function, *, makes_arrays: bool = False) -> Function:
+    """Return ``function`` compiled on its first call, with numpy's rules for division by zero and without fast math.
+
+    Unless it ``makes_arrays`` it counts no references to those that it is given, which would cost as much as its work:
+    whoever calls it holds them.
+    """
     folder = _folder()
     if folder is None:
-        return _jit(function)
+        return _jit(function, makes_arrays)
     before = _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(folder)  # read while the function is decorated, and by nobody else meanwhile
     try:
-        return _jit(function, cache=True)
+        return _jit(function, makes_arrays, cache=True)
     finally:
         _SETTINGS.CACHE_DIR = before
 
 
-def _jit(function: Function, **options: Any) -> Function:
-    return cast(Function, numba.njit(error_model="numpy", nogil=True, **options)(function))
+def _jit(function: Function, makes_arrays: bool, **options: Any) -> Function:
+    return cast(Function, _NJIT(error_model="numpy", nogil=True, _nrt=makes_arrays, **options)(function))
 
 
 @cache

@@ -35,7 +35,12 @@ COLUMNS = {
     "remaining_ns": REMAINING_NS,
 }
 KEY = 7  # under which a request is ordered, highest first
-KEPT = 8  # and what follows: whole numbers that a score keeps of a request
+HOOKS_BEFORE, EXECUTED_BEFORE = 8, 9  # what two clocks showed at the first hook that saw a request
+PASSED = 10  # how many later arrivals were admitted since
+KEPT = 11  # and what follows: whole numbers that a score keeps of a request
+
+CLOCKS = 3  # what changes for all requests alike, each with a register
+NOW, HOOKS, EXECUTED = range(CLOCKS)
 
 (
     CLOCK,
@@ -61,7 +66,8 @@ KEPT = 8  # and what follows: whole numbers that a score keeps of a request
     ABSOLUTE_FLOAT,
     KEY_OF_INT,
     KEY_OF_FLOAT,
-) = range(23)
+    FLOOR_DIVIDE_INT,
+) = range(24)
 
 _OF_INTS: dict[np.ufunc, int] = {
     np.add: ADD_INT,
@@ -71,6 +77,7 @@ _OF_INTS: dict[np.ufunc, int] = {
     np.minimum: MINIMUM_INT,
     np.negative: NEGATIVE_INT,
     np.absolute: ABSOLUTE_INT,
+    np.floor_divide: FLOOR_DIVIDE_INT,
 }
 _OF_FLOATS: dict[np.ufunc, int] = {
     np.add: ADD_FLOAT,
@@ -98,8 +105,8 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __init__(self, operation: int, arguments: tuple[Any, ...], sample: npt.NDArray[Any] | int) -> None:
         self.operation = operation
-        self.arguments = arguments  # symbols and numbers; of a column: its row; of the clock: nothing
-        self.sample = sample  # what numpy derives types from: an array without elements, the clock is a number
+        self.arguments = arguments  # symbols and numbers; of a column: its row; of a clock: which
+        self.sample = sample  # what numpy derives types from: an array without elements, a clock is a number
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Symbol:
         if method != "__call__" or options:
@@ -159,30 +166,30 @@ class Program:
     steady: int
     ints: Int64Array  # (registers, CHUNK); some hold constants from the beginning
     floats: Float64Array  # (registers, CHUNK)
-    clock_register: int  # of ``ints``
+    clock_register: int  # of ``ints``, of the first clock; the others follow
     kept_ints: int
     kept_floats: int
     columns: frozenset[int]  # that it reads
 
 
-def program_of(score: Score) -> Program:
-    """Return the program of a score.
+def program_of(score: Score, *, counted: bool = False) -> Program:
+    """Return the program of a score; if ``counted``, of one that may read the columns of a `CountedView`.
 
     Raises:
         NotPlainError: it is more than arithmetic on columns, and has to be asked in Python.
     """
-    result = _followed(score)
+    result = _followed(score, counted)
     order = list(_innermost_first(result))
     clocked: dict[Symbol, bool] = {}
     for symbol in order:
         clocked[symbol] = symbol.operation == CLOCK or any(clocked[one] for one in _inner(symbol))
     ints, floats = _Registers(), _Registers()
     steady, later = _Writer(ints, floats), _Writer(ints, floats)
-    clock_register = ints.new()
+    clock_register, *_ = [ints.new() for _ in range(CLOCKS)]
     kept = _Kept()
     for symbol in order:
         if symbol.operation == CLOCK:
-            later.place[symbol] = clock_register
+            later.place[symbol] = clock_register + symbol.arguments[0]
         elif not clocked[symbol]:
             steady.operation(symbol)
         else:
@@ -203,17 +210,21 @@ def program_of(score: Score) -> Program:
     )
 
 
-def _followed(score: Score) -> Symbol:
+def _followed(score: Score, counted: bool) -> Symbol:
     """Call the score with symbols."""
     empty = np.empty(0, dtype=np.int64)
     columns = {name: Symbol(LOAD_INT, (row,), empty) for name, row in COLUMNS.items()}
-    clock = Symbol(CLOCK, (), 0)
+    now, hooks, executed = (Symbol(CLOCK, (clock,), 0) for clock in range(CLOCKS))
     derived = {
-        "now_ns": clock,
-        "wait_ns": clock - columns["arrival_ns"],
+        "now_ns": now,
+        "wait_ns": now - columns["arrival_ns"],
         "uncached_tokens": columns["n_tokens"] - columns["hit_tokens"],
     }
-    known = {**columns, **derived}
+    counts = {
+        "hooks_waited": hooks - Symbol(LOAD_INT, (HOOKS_BEFORE,), empty),
+        "executed_tokens": executed - Symbol(LOAD_INT, (EXECUTED_BEFORE,), empty),
+    }
+    known = {**columns, **derived, **(counts if counted else {})}
     try:
         result = score.function(*(known[name] for name in score.columns), *score.constants)
     except KeyError as error:
@@ -330,6 +341,14 @@ def key_of_float(value: float) -> int:
 
 
 @inner
+def _quotient(dividend: int, divisor: int) -> int:
+    """Return the quotient, rounded down, as numpy has it: 0 by 0, and the lowest number by -1 is itself."""
+    if divisor == 0:
+        return 0
+    return -dividend if divisor == -1 else dividend // divisor
+
+
+@inner
 def run_steady(
     program: Int64Array,
     steady: int,
@@ -364,6 +383,8 @@ def run_steady(
             ints[target, 0] = -ints[first, 0]
         elif operation == ABSOLUTE_INT:
             ints[target, 0] = abs(ints[first, 0])
+        elif operation == FLOOR_DIVIDE_INT:
+            ints[target, 0] = _quotient(ints[first, 0], ints[second, 0])
         elif operation == ADD_FLOAT:
             floats[target, 0] = floats[first, 0] + floats[second, 0]
         elif operation == SUBTRACT_FLOAT:
@@ -431,6 +452,9 @@ def run_clocked(
         elif operation == ABSOLUTE_INT:
             for i in range(count):
                 ints[target, i] = abs(ints[first, i])
+        elif operation == FLOOR_DIVIDE_INT:
+            for i in range(count):
+                ints[target, i] = _quotient(ints[first, i], ints[second, i])
         elif operation == ADD_FLOAT:
             for i in range(count):
                 floats[target, i] = floats[first, i] + floats[second, i]

@@ -6,6 +6,7 @@ from fairway.core import layout as at
 from fairway.core.blocks import Int64Array
 from fairway.core.compiling import inner
 from fairway.core.formula import HIT_TOKENS, KEY, N_TOKENS, REQUEST_ID
+from fairway.core.orders import sort_falling
 from fairway.hooks import FEWEST_TO_CORRELATE, UNRANKED
 
 # Columns of a row, those of `fairway.hooks.Hooks`.
@@ -28,33 +29,6 @@ def _gather(state: Int64Array, columns: Int64Array, work: Int64Array, by_score: 
             work[HITS, count] = columns[HIT_TOKENS, place]
             work[KEYS, count] = columns[KEY, place] if by_score else 0
             count += 1
-
-
-@inner
-def _sort_falling(keys: Int64Array, order: Int64Array, spare: Int64Array) -> None:
-    """Write positions by falling key into ``order``, equal keys by rising position. Cheap where they fall already."""
-    count = len(keys)
-    for position in range(count):
-        order[position] = position
-    width = 1
-    while width < count:
-        for begin in range(0, count - width, 2 * width):
-            middle, end = begin + width, min(begin + 2 * width, count)
-            if keys[order[middle - 1]] >= keys[order[middle]]:
-                continue
-            for place in range(begin, middle):
-                spare[place] = order[place]
-            first, second = begin, middle
-            for place in range(begin, end):
-                if first == middle:
-                    break  # what is left of the second half stands there already
-                if second == end or keys[spare[first]] >= keys[order[second]]:
-                    order[place] = spare[first]
-                    first += 1
-                else:
-                    order[place] = order[second]
-                    second += 1
-        width *= 2
 
 
 @inner
@@ -124,11 +98,86 @@ def _order_two_lanes(
 
 
 @inner
+def _order_head_group(state: Int64Array, columns: Int64Array, best_first: Int64Array, order: Int64Array) -> None:
+    """Write the order of `fairway.policies.HeadGroup`."""
+    heads = 0
+    for place in range(state[at.OLDEST_PLACE], state[at.HEAD_END]):
+        if columns[REQUEST_ID, place] >= 0:
+            order[heads] = heads
+            heads += 1
+    count = heads
+    for position in best_first:
+        if position >= heads:
+            order[count] = position
+            count += 1
+
+
+@inner
+def _order_turns(
+    state: Int64Array, settings: Int64Array, turns: Int64Array, groups: Int64Array, order: Int64Array
+) -> bool:
+    """Write the order of `fairway.policies.Turns`; whether it has everybody."""
+    count, number = 0, turns.shape[1]
+    for turn in range(2 * number):
+        group, taken = (state[at.POINTER] - turn) % number, 0
+        share = settings[at.SHARE] * (group + 1)
+        if turns[at.MEMBERS_LEFT, group] == 0:
+            continue
+        for position in range(len(groups)):
+            if groups[position] == group:
+                if (taken < share) == (turn < number):
+                    order[count] = position
+                    count += 1
+                taken += 1
+    return count == len(groups)
+
+
+@inner
+def _order_draws(turns: Int64Array, groups: Int64Array, order: Int64Array) -> None:
+    """Write the order of `fairway.policies.Draws`."""
+    for group in range(turns.shape[1]):
+        turns[at.LEFT_TO_RECORD, group] = turns[at.MEMBERS_LEFT, group]
+        turns[at.CREDITS_RECORDED, group] = turns[at.CREDITS, group]
+        turns[at.CURSOR_OF_RECORD, group] = 0
+    left, credit, cursor = turns[at.LEFT_TO_RECORD], turns[at.CREDITS_RECORDED], turns[at.CURSOR_OF_RECORD]
+    for position in range(len(groups)):
+        pool, richest = 0, -1
+        for group in range(len(left)):
+            if left[group] > 0:
+                credit[group] += group + 1
+                pool += group + 1
+                if richest < 0 or credit[group] >= credit[richest]:
+                    richest = group
+        credit[richest] -= pool
+        while groups[cursor[richest]] != richest:
+            cursor[richest] += 1
+        order[position] = cursor[richest]
+        cursor[richest] += 1
+        left[richest] -= 1
+
+
+@inner
+def _order_list(
+    columns: Int64Array, state: Int64Array, listed: Int64Array, position_of: Int64Array, order: Int64Array
+) -> None:
+    """Write the order of `fairway.policies.StandingList`, as it stands."""
+    count = 0
+    for place in range(state[at.OLDEST_PLACE], state[at.END_PLACE]):
+        if columns[REQUEST_ID, place] >= 0:
+            position_of[columns[REQUEST_ID, place]] = count
+            count += 1
+    for index in range(count):
+        order[index] = position_of[listed[index]]
+
+
+@inner
 def record_hook(
     state: Int64Array,
     settings: Int64Array,
     fast_weight: float,
     columns: Int64Array,
+    turns: Int64Array,
+    listed: Int64Array,
     rows: Int64Array,
     work: Int64Array,
 ) -> None:
@@ -141,17 +190,27 @@ def record_hook(
     row[ARRIVAL_SQUARES], row[LPM_SQUARES] = UNRANKED, UNRANKED
     if count >= FEWEST_TO_CORRELATE:
         best_first, by_hit, order = work[BEST_FIRST, :count], work[BY_HIT, :count], work[ORDER, :count]
-        _sort_falling(work[KEYS, :count], best_first, spare)
-        _sort_falling(work[HITS, :count], by_hit, spare)
+        sort_falling(work[KEYS, :count], best_first, spare)
+        sort_falling(work[HITS, :count], by_hit, spare)
+        has_all = True
         if settings[at.RULE] == at.EVERY_K:
             _order_every_k(settings[at.K], state[at.ADMISSIONS], best_first, order, work[TAKEN])
         elif settings[at.RULE] == at.TWO_LANES:
             _order_two_lanes(settings, fast_weight, best_first, uncached, order, work[TAKEN])
+        elif settings[at.RULE] == at.HEAD_GROUP:
+            _order_head_group(state, columns, best_first, order)
+        elif settings[at.RULE] == at.TURNS:
+            has_all = _order_turns(state, settings, turns, work[KEYS, :count], order)
+        elif settings[at.RULE] == at.DRAWS:
+            _order_draws(turns, work[KEYS, :count], order)
+        elif settings[at.RULE] == at.STANDING_LIST:
+            _order_list(columns, state, listed, work[RANK], order)
         else:
             order = best_first
-        row[ARRIVAL_SQUARES], row[LPM_SQUARES] = _squares(work[RANK], order, by_hit)
+        if has_all:
+            row[ARRIVAL_SQUARES], row[LPM_SQUARES] = _squares(work[RANK], order, by_hit)
     falling = work[ORDER, :count]
-    _sort_falling(uncached, falling, spare)
+    sort_falling(uncached, falling, spare)
     row[LEAST], row[MOST] = uncached[falling[count - 1]], uncached[falling[0]]
     row[P5] = uncached[falling[count - max(1, (count * 5 + 99) // 100)]]
     row[P50] = uncached[falling[count - max(1, (count * 50 + 99) // 100)]]

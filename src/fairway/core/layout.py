@@ -6,6 +6,7 @@ Compiled functions take arrays, not objects: what belongs to one segment, reques
 from __future__ import annotations
 
 NONE = -1
+MOST = 2**62  # stands for any number above what there can be
 
 # A row of `segments`. First come the root and the trie's segments, then as many stops (see `queue`), then one row for
 # each copy that the cache could hold, then the two ends of the free list in one row.
@@ -72,12 +73,22 @@ FACTS = 7
     STEP_DONE,  # requests that have computed their whole prompt
     CALLS,  # steps asked for, those in which nothing ran included
     HOOKS,  # hook rows written
-) = range(24)
-STATE_FIELDS = 24
+    HOOKS_SEEN,  # hooks with requests waiting
+    HEAD_END,  # of a head group: the place behind it, at this hook
+    POINTER,  # of turns: the group whose turn is next
+    TURN_POINTER,  # of the step at hand: that group as of the hook,
+    NEXT_POINTER,  # the one after an admission,
+    TURN,  # and turns that are over
+    DRAWN,  # of draws: the group that gave the last one
+    LISTED,  # of a standing list: its length
+    LIST_ARRIVED,  # requests that had arrived when it was last brought up to date
+    LIST_NEXT,  # where the step at hand goes on in it
+) = range(34)
+STATE_FIELDS = 34
 
 # Places in `measures`, the state in floating-point numbers.
-ATTENTION_MS, FAST_WEIGHT = range(2)
-MEASURES = 2
+ATTENTION_MS, FAST_WEIGHT, AGE = range(3)  # the last one is the clock of an eviction by priority
+MEASURES = 3
 
 # Places in `settings`.
 (
@@ -95,14 +106,26 @@ MEASURES = 2
     CHARGES_NEXT,
     FAIR_RESTARTS,
     BY_SCORE,  # whether the best request is the one with the highest score, else the oldest
-    CLOCKED,  # whether scores change with the clock
+    CLOCKED,  # whether scores change with a clock
     RECORDS,
-    STEADY,  # instructions of the score that the clock does not change
+    STEADY,  # instructions of the score that no clock changes
     CLOCK_REGISTER,
-) = range(18)
-SETTINGS_FIELDS = 18
+    FIXES_KEYS,  # whether a request keeps the key of its first hook
+    SHARE,  # requests that a turn takes of the first group
+    OFFERS_ALL,  # whether the groups behind the first one are offered, too
+    COLD_HIT_TOKENS,
+    MOST_SORTED,
+    EVICTION,
+    SPARED,  # how many of the order keep their hits
+) = range(25)
+SETTINGS_FIELDS = 25
 
-ONE_ORDER, EVERY_K, TWO_LANES = range(3)  # values of RULE
+ONE_ORDER, EVERY_K, TWO_LANES, HEAD_GROUP, TURNS, DRAWS, STANDING_LIST = range(7)  # values of RULE; K: k or the window
+LEAST_RECENT, UNSPARED, LEAST_WORTH = range(3)  # values of EVICTION
+
+# Rows of `turns`, over the groups; the last three are for what is drawn on record only.
+MEMBERS_LEFT, CURSOR, SHARE_LEFT, CREDITS, LEFT_TO_RECORD, CREDITS_RECORDED, CURSOR_OF_RECORD = range(7)
+TURNS_ROWS = 7
 
 # A column of `done`, over the requests that have computed their whole prompt in a step.
 DONE_REQUEST, DONE_COPY = range(2)

@@ -21,11 +21,17 @@ from fairway.core.compiling import inlined, inner, int64
 from fairway.core.formula import (
     ARRIVAL_NS,
     CHUNK,
+    EXECUTED,
+    EXECUTED_BEFORE,
     GONE,
     HEAD_ID,
     HIT_TOKENS,
+    HOOKS,
+    HOOKS_BEFORE,
     KEY,
     N_TOKENS,
+    NOW,
+    PASSED,
     PREFILL_NS,
     REMAINING_NS,
     REQUEST_ID,
@@ -134,7 +140,8 @@ def _set_hit(settings: Int64Array, queue: Queue, times: StepTimes, place: int, h
     columns[HIT_TOKENS, place] = hit_tokens
     if settings[at.TRACKS_REMAINING]:
         columns[REMAINING_NS, place] = prefill_ns(times, columns[N_TOKENS, place], hit_tokens)
-    _rekey(settings, queue, place)
+    if not settings[at.FIXES_KEYS]:
+        _rekey(settings, queue, place)
 
 
 @inner
@@ -163,6 +170,9 @@ def arrive(
     columns[REMAINING_NS, place] = facts[at.PREFILL_NS, request]
     columns[HEAD_ID, place] = facts[at.HEAD_ID, request]
     columns[REQUEST_ID, place] = request
+    # The next hook, which sees it first, comes before anything runs.
+    columns[HOOKS_BEFORE, place], columns[EXECUTED_BEFORE, place] = state[at.HOOKS_SEEN] + 1, state[at.COMPUTED_TOKENS]
+    columns[PASSED, place] = 0
     if settings[at.TRACKS_HITS]:
         front = _front(segments, requests, path, settings, request, int64(0))
         _hang(segments, requests, request, front)
@@ -229,10 +239,11 @@ def oldest_place(state: Int64Array, queue: Queue) -> int:
 def score_all(state: Int64Array, settings: Int64Array, queue: Queue) -> None:
     """Find all keys anew at this instant."""
     columns, groups, steady = queue.columns, queue.groups, settings[at.STEADY]
-    clock = queue.ints[settings[at.CLOCK_REGISTER]]
-    for index in range(CHUNK):
-        clock[index] = state[at.NOW_NS]
-    end = state[at.END_PLACE]
+    clocks, end = queue.ints[settings[at.CLOCK_REGISTER] :], state[at.END_PLACE]
+    for index in range(min(CHUNK, end)):
+        clocks[NOW, index] = state[at.NOW_NS]
+        clocks[HOOKS, index] = state[at.HOOKS_SEEN]
+        clocks[EXECUTED, index] = state[at.COMPUTED_TOKENS]
     for begin in range(state[at.OLDEST_PLACE] // GROUP * GROUP, end, CHUNK):
         upto = min(begin + CHUNK, end)
         run_clocked(queue.program, steady, queue.ints, queue.floats, columns, queue.reals, begin, upto)
@@ -262,6 +273,29 @@ def best_place(state: Int64Array, columns: Int64Array, groups: Int64Array) -> in
     while columns[KEY, place] != best:
         place += 1
     return place
+
+
+@inner
+def best_requests(
+    state: Int64Array, settings: Int64Array, queue: Queue, requests: Int64Array, keys: Int64Array, count: int
+) -> None:
+    """Write the first ``count`` requests by falling key, or by arrival where nothing is scored; ``keys`` is room."""
+    columns, groups, place = queue.columns, queue.groups, int64(state[at.OLDEST_PLACE])
+    if not settings[at.BY_SCORE]:
+        for rank in range(count):
+            while columns[REQUEST_ID, place] == at.NONE:
+                place += 1
+            requests[rank] = columns[REQUEST_ID, place]
+            place += 1
+        return
+    for rank in range(count):
+        place = best_place(state, columns, groups)
+        requests[rank], keys[rank] = place, columns[KEY, place]
+        columns[KEY, place], groups[STALE, place // GROUP] = GONE, 1
+    for rank in range(count):
+        place = requests[rank]
+        requests[rank], columns[KEY, place] = columns[REQUEST_ID, place], keys[rank]
+        groups[STALE, place // GROUP] = 1
 
 
 # hits

@@ -17,7 +17,7 @@ from fairway.core.plan import Plan, plan_of
 from fairway.core.prepared import Prepared
 from fairway.engine import Limits
 from fairway.hooks import HookRecorder, Hooks
-from fairway.policies import Column, Policy, RulePolicy
+from fairway.policies import Capability, Column, Policy, RulePolicy
 
 STEPS_AT_ONCE = 4096  # between two reports of progress, and two collections of hook rows
 Progress = Callable[[int, int], None]  # requests arrived, requests in all
@@ -60,6 +60,7 @@ def run(
         hits=Column.HIT_TOKENS in policy.columns or record_hooks,
         remaining=Column.REMAINING_NS in policy.columns,
         hooks=STEPS_AT_ONCE if record_hooks and plan else 0,
+        spared=Capability.VICTIM_RANK in policy.capabilities,
     )
     heads = head_ids() if plan is None or plan.reads_heads else np.empty(0, dtype=np.int64)
     core = make_core(prepared, arrival_ns, heads, limits, plan or Plan(), tracked)
@@ -75,7 +76,7 @@ def run(
 def _run_rule(core: Core, policy: RulePolicy, progress: Progress | None) -> Int64Array:
     """Run to the end; return the hook rows."""
     state = core.state
-    state[at.ADMISSIONS] = policy.admissions
+    state[at.ADMISSIONS] = policy.memory.admissions
     parts = []
     is_left = True
     while is_left:
@@ -84,7 +85,7 @@ def _run_rule(core: Core, policy: RulePolicy, progress: Progress | None) -> Int6
         state[at.HOOKS] = 0
         if progress is not None:
             progress(int(state[at.ARRIVED]), len(core.requests))
-    policy.admissions = int(state[at.ADMISSIONS])
+    policy.memory.admissions = int(state[at.ADMISSIONS])
     return np.concatenate(parts)
 
 

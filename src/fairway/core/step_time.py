@@ -6,6 +6,7 @@ profile itself. The attention part is computed for each chunk.
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ class StepTimes(NamedTuple):
     table_ms: Float64Array  # (rows, columns)
 
 
+@lru_cache(maxsize=4)
 def step_times(profile: Profile, budget_tokens: int) -> StepTimes:
     """Return a profile's numbers for steps of up to ``budget_tokens``."""
     fit, table = profile.attention.fit, profile.attention.table
@@ -146,7 +148,7 @@ def prefill_ns(times: StepTimes, n_tokens: int, hit_tokens: int) -> int:
     return total_ns
 
 
-@compiled
+@partial(compiled, makes_arrays=True)
 def prefill_ns_of_each(times: StepTimes, n_tokens: Int64Array) -> Int64Array:
     """Return ``T(n, 0)`` of each length."""
     times_ns = np.empty(len(n_tokens), np.int64)

@@ -8,6 +8,7 @@ comparison for each id of the trace and a look-up for each segment of a prompt.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +154,7 @@ def _place(
         place = (place + 1) & mask
 
 
-@compiled
+@partial(compiled, makes_arrays=True)
 def _build(
     ids: BlockIds,
     offsets: Int64Array,
@@ -258,7 +259,7 @@ def _cut(
     return upper
 
 
-@inner
+@partial(inner, makes_arrays=True)
 def _levels(parent: Int32Array) -> Int32Array:
     """Return how many segments lie before each one, the root not counted (it gets -1)."""
     level = np.full(len(parent), -2, np.int32)
@@ -277,7 +278,7 @@ def _levels(parent: Int32Array) -> Int32Array:
     return level
 
 
-@inner
+@partial(inner, makes_arrays=True)
 def _paths(
     parent: Int32Array, level: Int32Array, terminal: Int32Array, tokens: Int64Array, block_tokens: int
 ) -> tuple[Int32Array, Int64Array, Int32Array, Int32Array]:

@@ -24,21 +24,29 @@ from fairway.policies.asking import (
 )
 from fairway.policies.base import Capability, Column, Policy, QueueView
 from fairway.policies.registry import make_policy, policy_names, register, register_family
-from fairway.policies.rules import ByArrival, ByScore, EveryK, Rule, RulePolicy, TwoLanes
+from fairway.policies.remembering import HEAD_TOKENS, ByCountedScore, Draws, HeadGroup, StandingList, Turns
+from fairway.policies.rules import ByArrival, ByScore, EveryK, Release, Rule, RulePolicy, TwoLanes
 from fairway.policies.score import Score
 
 __all__ = [
     "ANSWER_LIMIT_S",
+    "HEAD_TOKENS",
     "ByArrival",
+    "ByCountedScore",
     "ByScore",
     "Capability",
     "Column",
+    "Draws",
     "EveryK",
+    "HeadGroup",
     "Policy",
     "QueueView",
+    "Release",
     "Rule",
     "RulePolicy",
     "Score",
+    "StandingList",
+    "Turns",
     "TwoLanes",
     "checked_order",
     "checked_victim_rank",

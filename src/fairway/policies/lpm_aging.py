@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fairway.policies.base import Capability, Policy, QueueView
-from fairway.policies.first_seen import FirstSeen
+from fairway.policies.base import Capability
 from fairway.policies.registry import register
-from fairway.policies.rules import descending
+from fairway.policies.remembering import ByCountedScore
+from fairway.policies.rules import Rule, RulePolicy
+from fairway.policies.score import Score
 
 
 def aged_length(hit_tokens: Any, hooks_waited: Any, tokens_per_hook: Any) -> Any:
@@ -30,7 +30,7 @@ class AgingParameters:
             raise ValueError(f"tokens_per_hook must be at least 0, not {self.tokens_per_hook}")
 
 
-class LpmAging(Policy):
+class LpmAging(RulePolicy):
     """Order by aged length, highest first, ties by arrival. The first hook that sees a request finds it not aged.
 
     Source: SGLang pull request 31723. Cost: one pass over the queue.
@@ -40,18 +40,10 @@ class LpmAging(Policy):
 
     def __init__(self, **parameters: Any) -> None:
         self.parameters = AgingParameters(**parameters)
-        self._hooks = 0
-        self._first_hook = FirstSeen()
 
-    def order(self, view: QueueView) -> Iterator[int]:
-        """Yield positions by falling aged length."""
-        waited = self._hooks - self._first_hook.of(view, self._hooks)
-        return descending(aged_length(view.hit_tokens, waited, self.parameters.tokens_per_hook))
-
-    def on_hook(self, view: QueueView) -> None:
-        """Count a hook."""
-        self._hooks += 1
-        self._first_hook.note(view, self._hooks)
+    def rule(self) -> Rule:
+        """Return the order by falling aged length."""
+        return ByCountedScore(Score(aged_length, (self.parameters.tokens_per_hook,)))
 
 
 register("lpm-aging", LpmAging)

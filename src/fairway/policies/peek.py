@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fairway.policies.base import Capability, Column, QueueView
+from fairway.policies.base import Capability, Column
 from fairway.policies.registry import PolicyFactory, register
 from fairway.policies.rules import ByScore, Rule, RulePolicy
 from fairway.policies.score import Score
@@ -46,14 +44,11 @@ class Peek(RulePolicy):
 
     def __init__(self, **parameters: Any) -> None:
         self.parameters = PeekParameters(**parameters)
+        self.spared = self.parameters.spared
 
     def rule(self) -> Rule:
         """Return the order by falling saved time."""
         return ByScore(Score(saved_time, (self.parameters.alpha,)))
-
-    def victim_rank(self, view: QueueView) -> Sequence[int]:
-        """Return the first of the order, whose hits are spared."""
-        return list(islice(self.order(view), self.parameters.spared))
 
 
 def _preset(**presets: Any) -> PolicyFactory:

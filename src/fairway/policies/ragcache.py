@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fairway.policies.base import Capability, Policy, QueueView
+from fairway.policies.base import Capability
 from fairway.policies.registry import register, register_family
+from fairway.policies.remembering import HeadGroup
 from fairway.policies.rules import ByScore, Rule, RulePolicy
 from fairway.policies.score import Score
 
@@ -32,7 +32,7 @@ class RagCache(RulePolicy):
         return HIGHEST_REUSE
 
 
-class RagCacheWindow(Policy):
+class RagCacheWindow(RulePolicy):
     """Order by reuse ratio behind a head group, by arrival, of requests that ``window`` later arrivals have passed.
 
     Source: arXiv 2404.12457. Cost: one pass over the queue, and one more for each admission.
@@ -44,25 +44,10 @@ class RagCacheWindow(Policy):
         if isinstance(window, bool) or not isinstance(window, int) or window < 1:
             raise ValueError(f"window must be a whole number from 1 on, not {window!r}")
         self.window = window
-        self._passed_by: dict[int, int] = {}  # request id -> later arrivals admitted; by arrival, as last seen
 
-    def order(self, view: QueueView) -> Iterator[int]:
-        """Yield the head group by arrival, then the others by falling reuse ratio."""
-        ids = view.request_id.tolist()
-        head = {position for position, one in enumerate(ids) if self._passed_by.get(one, 0) >= self.window}
-        yield from sorted(head)
-        yield from (position for position in HIGHEST_REUSE.order(view) if position not in head)
-
-    def on_hook(self, view: QueueView) -> None:
-        """Take in new requests and forget those that wait no more."""
-        self._passed_by = {request: self._passed_by.get(request, 0) for request in view.request_id.tolist()}
-
-    def on_admit(self, request_id: int) -> None:
-        """Count, for everybody who came before the admitted request, that it passed them."""
-        for earlier in self._passed_by:
-            if earlier == request_id:
-                break
-            self._passed_by[earlier] += 1
+    def rule(self) -> Rule:
+        """Return the head group and the order by falling reuse ratio behind it."""
+        return HeadGroup(self.window, rest=HIGHEST_REUSE)
 
 
 register("ragcache", RagCache)

@@ -1,15 +1,17 @@
 """The few rules that orders are made of: by arrival, by score, every k-th the oldest, two lanes with ledgers.
 
 A rule is data: a policy names one, an engine may interpret it in its own way. Here is the definition: positions,
-lazily. What a rule counts beyond a step is the policy's admissions.
+lazily. What a rule knows beyond a step is its memory; `remembering` has the rules that know more than admissions.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from itertools import islice
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,40 +23,78 @@ FIRST_BATCH = 16  # a step admits a few requests; more are sorted only when aske
 BATCH_GROWTH = 4
 
 
+class Memory:
+    """What a rule knows beyond a view. This one counts admissions; it hears what a policy hears."""
+
+    def __init__(self) -> None:
+        self.admissions = 0
+
+    def on_hook(self, view: QueueView) -> None:
+        """Hear of a hook, before its order is asked for."""
+
+    def on_admit(self, request_id: int) -> None:
+        """Count an admission."""
+        self.admissions += 1
+
+    def on_step(self, executed_tokens: int) -> None:
+        """Hear of a step's tokens."""
+
+
 class Rule(ABC):
     """An order of a queue, as data."""
 
     @abstractmethod
-    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
-        """Yield every position of ``view`` once; ``admissions`` is how many requests were admitted before."""
+    def order(self, view: QueueView, memory: Any = None) -> Iterator[int]:
+        """Yield positions of ``view``, each at most once; ``memory`` is one that `new_memory` made, None a new one."""
+
+    def new_memory(self) -> Memory:
+        """Return what the rule knows before anything has happened."""
+        return Memory()
 
 
 class RulePolicy(Policy):
-    """A policy that is nothing but a rule.
+    """A policy that is nothing but a rule. It declares of what the rule's memory has to hear.
 
-    With the capability ``ON_ADMIT`` it counts admissions, for rules that depend on them.
+    With the capability ``VICTIM_RANK`` the hits of the first ``spared`` of the order are given up last.
     """
 
-    admissions: int = 0
+    spared: int = 0
 
     @abstractmethod
     def rule(self) -> Rule:
         """Return the rule: the same at every step."""
 
+    @cached_property
+    def memory(self) -> Memory:
+        """What the rule remembers."""
+        return self.rule().new_memory()
+
     def order(self, view: QueueView) -> Iterator[int]:
         """Yield the positions in the rule's order."""
-        return self.rule().order(view, self.admissions)
+        return self.rule().order(view, self.memory)
+
+    def victim_rank(self, view: QueueView) -> Sequence[int]:
+        """Return the first of the order, whose hits are spared."""
+        return list(islice(self.order(view), self.spared))
+
+    def on_hook(self, view: QueueView) -> None:
+        """Let the memory hear of a hook."""
+        self.memory.on_hook(view)
 
     def on_admit(self, request_id: int) -> None:
-        """Count an admission."""
-        self.admissions += 1
+        """Let the memory hear of an admission."""
+        self.memory.on_admit(request_id)
+
+    def on_step(self, executed_tokens: int) -> None:
+        """Let the memory hear of a step."""
+        self.memory.on_step(executed_tokens)
 
 
 @dataclass(frozen=True)
 class ByArrival(Rule):
     """First come, first served."""
 
-    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
+    def order(self, view: QueueView, memory: Any = None) -> Iterator[int]:
         """Yield 0, 1, 2, ...: a view is in order of (arrival, id)."""
         return iter(range(len(view)))
 
@@ -68,7 +108,7 @@ class ByScore(Rule):
 
     score: Score
 
-    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
+    def order(self, view: QueueView, memory: Any = None) -> Iterator[int]:
         """Yield positions by falling score."""
         return descending(self.score.of(view))
 
@@ -85,14 +125,24 @@ class EveryK(Rule):
     k: int
     best: Rule
 
-    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
+    def order(self, view: QueueView, memory: Any = None) -> Iterator[int]:
         """Yield positions, the oldest at every k-th turn."""
         taken: set[int] = set()
-        oldest, best = _untaken(iter(range(len(view))), taken), _untaken(self.best.order(view, admissions), taken)
+        oldest, best = _untaken(iter(range(len(view))), taken), _untaken(self.best.order(view), taken)
+        admissions = memory.admissions if memory else 0
         for turn in range(admissions + 1, admissions + 1 + len(view)):
             position = next(oldest if turn % self.k == 0 else best)
             taken.add(position)
             yield position
+
+
+class Release(NamedTuple):
+    """One turn of two lanes: who is released by which lane, and where the ledgers stood when that was decided."""
+
+    position: int
+    lane: Literal["fast", "fair"]
+    fast_ledger: float
+    fair_ledger: float
 
 
 @dataclass(frozen=True)
@@ -113,20 +163,24 @@ class TwoLanes(Rule):
     charge: Literal["released", "next"] = "released"
     fair_restarts: bool = False
 
-    def order(self, view: QueueView, admissions: int = 0) -> Iterator[int]:
+    def order(self, view: QueueView, memory: Any = None) -> Iterator[int]:
         """Yield positions in order of release."""
+        return (release.position for release in self.releases(view))
+
+    def releases(self, view: QueueView) -> Iterator[Release]:
+        """Yield the turns of the merge, each before it is charged."""
         if not len(view):
             return
         work = np.maximum(view.uncached_tokens, 1)
         taken: set[int] = set()
-        fast = _Lane(self.fast.order(view, admissions), taken, work, self.fast_weight)
+        fast = _Lane(self.fast.order(view), taken, work, self.fast_weight)
         fair = _Lane(iter(range(len(view))), taken, work, 1)
         while fast.head is not None and fair.head is not None:
             lane, other = (fast, fair) if fast.ledger <= fair.ledger else (fair, fast)
             released = lane.head
             assert released is not None
             taken.add(released)
-            yield released
+            yield Release(released, "fast" if lane is fast else "fair", fast.ledger, fair.ledger)
             lane.advance()
             lane.ledger += lane.work_of(released if self.charge == "released" else lane.head)
             if other.head == released:

@@ -109,13 +109,17 @@ class Catalogue:
         Raises:
             InputError: there is none of that name.
         """
-        if name in self._swept:
+        if self.is_swept(name):
             return Reference(self._folder / SWEEP, str(self._swept.index(name) + 1))
         base, _, variant = name.partition(BETWEEN)
         _check_known("workload", base, self._names)
         if variant:
             _check_known("variant", variant, self._variants)
         return Reference(self._folder / WORKLOADS / f"{base}.yaml", variant)
+
+    def is_swept(self, name: str) -> bool:
+        """Say whether a workload is a configuration of the sweep."""
+        return name in self._swept
 
     @cached_property
     def _swept(self) -> list[str]:

@@ -1,0 +1,94 @@
+"""The HTML report of a run: claims first, whole in one file, and it opens without a network."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.browser import visit
+from tests.workflow.conftest import tiny
+
+pytestmark = pytest.mark.xdist_group("dag")
+
+CATEGORIES = ["1 Claims", "2 Tables", "3 Figures", "4 Paper and notebook", "5 Provenance"]
+FAULTY = """\
+<img src="https://example.com/picture.png"><script>nothing_of_this_name()</script><p>seen</p>
+"""
+
+
+@pytest.fixture(scope="module")
+def report(
+    plain: Path,
+    root: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    snakemake: Callable[..., subprocess.CompletedProcess[str]],
+) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "run"
+    shutil.copytree(plain, folder)
+    done = snakemake(folder, "--cores", "1", *tiny(root), "--report", "results/report.html")
+    assert done.returncode == 0, done.stdout
+    return folder / "results/report.html"
+
+
+def part(report: Path, name: str) -> dict[str, dict]:
+    found = re.search(rf"^    var {name} = (.*);$", report.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert found
+    return json.loads(found[1])
+
+
+def test_every_result_stands_in_its_category_under_a_caption(report: Path) -> None:
+    categories, results = part(report, "categories"), part(report, "results")
+    assert sorted(categories) == CATEGORIES
+    listed = [name for some in categories.values() for names in some.values() for name in names]
+    assert sorted(listed) == sorted(results)
+    figures = {path.name for path in (report.parents[1] / "figures").glob("*.svg")}
+    assert figures == {Path(name).name for name in results if name.startswith("figures/")}
+    for name, result in results.items():
+        assert len(re.sub("<[^>]+>", "", result["caption"]).split()) >= 10, name
+        assert result["labels"], name
+    flood = results["figures/flood.svg"]["labels"]
+    assert flood == {
+        "Figure": "flood",
+        "Workloads": "sec-flood",
+        "Seeds": "2",
+        "Profile": "a6000-llama-3.1-8b-modelled",
+    }
+
+
+def test_it_opens_without_a_network_and_shows_the_claims(report: Path, root: Path, tmp_path: Path) -> None:
+    seen = visit(report, tmp_path)
+    assert seen.errors == ()
+    assert seen.requests == ()
+    app = seen.dom.rpartition('<div id="app">')[2].partition("<script>")[0]
+    for claim in re.findall(r"^  - id: (\S+)$", (root / "paper/claims.yaml").read_text(encoding="utf-8"), re.MULTILINE):
+        assert f"<code>{claim}</code>" in app
+
+
+@pytest.mark.parametrize("page", ["results/report/claims.html", "results/notebooks/explore.html"])
+def test_a_page_alone_opens_without_a_network(page: str, plain: Path, tmp_path: Path) -> None:
+    seen = visit(plain / page, tmp_path)
+    assert seen.errors == seen.requests == ()
+
+
+def test_a_fault_of_a_page_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "faulty.html").write_text(FAULTY, encoding="utf-8")
+    seen = visit(tmp_path / "faulty.html", tmp_path)
+    assert "seen" in seen.dom
+    assert "nothing_of_this_name" in seen.errors[0]
+    assert set(seen.requests) == {"https://example.com/picture.png"}
+
+
+def test_the_notebook_says_nothing_of_the_machine(plain: Path, root: Path) -> None:
+    notebook = json.loads((plain / "results/notebooks/explore.ipynb").read_text(encoding="utf-8"))
+    text = json.dumps(notebook)
+    assert str(plain) not in text
+    assert str(root) not in text
+    assert "snakemake-job-properties" not in text
+    assert "execution" not in {key for cell in notebook["cells"] for key in cell["metadata"]}
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 4
+    assert any("same first tokens as the rows" in str(output.get("text")) for output in outputs)
+    assert not [output for output in outputs if output.get("name") == "stderr"]
