@@ -92,7 +92,9 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 SHOWN = $(if $(filter %/second-seeds.yaml %/real%.yaml,$(CONFIG)),,--readme README.md)
 SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
 
-OTHER_CORPUS = $(if $(filter %/real.yaml %/real-subset.yaml,$(CONFIG)),$(addprefix --other-corpus ,$(wildcard docs/reference/quick/reference.json)))
+# Runs on embedded corpora that stand beside those on real data: one with as many seeds if it is kept.
+EMBEDDED = $(firstword $(wildcard $(patsubst %,docs/reference/%/reference.json,quick twenty-seeds full)))
+OTHER_CORPUS = $(if $(filter %/real.yaml %/real-subset.yaml,$(CONFIG)),$(addprefix --other-corpus ,$(EMBEDDED)))
 
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
