@@ -89,7 +89,8 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
 # The README shows any run but that of the second seeds, which stands beside the full one, and those on real data.
-SHOWN = $(if $(filter %/second-seeds.yaml %/real%.yaml,$(CONFIG)),,--readme README.md)
+REAL_RUNS = %/real.yaml %/real-subset.yaml %/real-sample.yaml %/real-conversation.yaml
+SHOWN = $(if $(filter %/second-seeds.yaml $(REAL_RUNS),$(CONFIG)),,--readme README.md)
 SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
 
 # Runs on embedded corpora that stand beside those on real data: one with as many seeds if it is kept.
