@@ -3,6 +3,7 @@
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
 CORES ?= all
+REAL ?= config/real.yaml
 
 VENV_PYTHON := .venv/bin/python
 RUN_STAMP := .venv/.installed-run
@@ -75,7 +76,7 @@ test-all: $(DEV_STAMP) ## Run all tests and the linters.
 	$(VLLM_TESTS)
 
 data-card: $(REAL_STAMP) ## Compare real corpora with the embedded ones, and show it in data/README.md.
-	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile config/real.yaml -- results/data-card.md figures/corpora.svg
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(REAL)" -- results/data-card.md figures/corpora.svg
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_card.py --card results/data-card.md --figure figures/corpora.svg \
 		--figure-copy docs/figures/corpora.svg --page data/README.md
 
@@ -87,10 +88,15 @@ parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's schedul
 	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
-# The README shows any run but those of quick.yaml, kept for `make check`, and of the second seeds, which stand beside the
-# full one's.
-SHOWN = $(if $(filter %/second-seeds.yaml %/quick.yaml,$(CONFIG)),,--readme README.md)
+# The README shows any run but those of quick.yaml, kept for `make check`, of the second seeds, which stand beside the full
+# one's, and on real data.
+REAL_RUNS = %/real.yaml %/real-subset.yaml %/real-sample.yaml %/real-conversation.yaml
+SHOWN = $(if $(filter %/second-seeds.yaml %/quick.yaml $(REAL_RUNS),$(CONFIG)),,--readme README.md)
 SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,$(wildcard docs/reference/second-seeds/reference.json)))
+
+# Runs on embedded corpora that stand beside those on real data: one with as many seeds if it is kept.
+EMBEDDED = $(firstword $(wildcard $(patsubst %,docs/reference/%/reference.json,quick twenty-seeds full)))
+OTHER_CORPUS = $(if $(filter %/real.yaml %/real-subset.yaml,$(CONFIG)),$(addprefix --other-corpus ,$(EMBEDDED)))
 
 # The reference that the README shows.
 REFERENCE ?= $(shell sed -n 's|.*(docs/reference/\([a-z0-9-]*\)/claims.md).*|\1|p' README.md)
@@ -100,7 +106,7 @@ reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and s
 		--out-csv results/scheduling.csv
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_reference.py --summary results/tables/summary.json \
 		--scheduling results/scheduling.json \
-		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) --date "$$(date -u +%F)" \
+		--config "$(CONFIG)" --references docs/reference $(SHOWN) $(SECOND_SEEDS) $(OTHER_CORPUS) --date "$$(date -u +%F)" \
 		--commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
 check: reproduce ## Compare the run of CONFIG with its reference results in docs/reference; status 1 at any difference.
@@ -149,7 +155,8 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 	$(VENV_PYTHON) requirements/conda_twin.py
 
 clean: ## Remove what the workflow and the tools made, except the environments.
-	rm -rf data/corpus data/traces results logs benchmarks/dag figures/*.html figures/*.pdf figures/*.svg .snakemake
+	rm -rf data/corpus data/filings data/sources.json data/traces results logs benchmarks/dag .snakemake
+	rm -rf figures/*.html figures/*.pdf figures/*.svg
 	rm -rf .vllm-cache .numba .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 
 $(RUN_STAMP): requirements/run.lock

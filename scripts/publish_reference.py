@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.analysis.reference import origin_of, readme_with, reference_document, write_reference
 from fairway.analysis.scheduling import read_scheduling
-from fairway.analysis.second_seeds import read_second, second_seeds_document
+from fairway.analysis.second_seeds import corpora_document, read_second, second_seeds_document
 from fairway.analysis.summary import read_summary
 from fairway.command import run
 from fairway.files import write_text
@@ -23,6 +23,9 @@ def main() -> int:
     parser.add_argument(
         "--second-seeds", type=Path, help="reference.json of a run with other seeds, to set its verdicts beside these"
     )
+    parser.add_argument(
+        "--other-corpus", type=Path, help="reference.json of a run on another corpus, to set its verdicts beside these"
+    )
     parser.add_argument("--config", type=Path, required=True, help="configuration file of the run")
     parser.add_argument("--date", required=True, help="day of the run, as 2026-01-31")
     parser.add_argument("--commit", required=True, help="commit that ran")
@@ -36,6 +39,9 @@ def main() -> int:
         second = read_second(arguments.second_seeds)
         beside = second_seeds_document(arguments.config.name, tables["claims"], second, arguments.second_seeds)
         tables["second-seeds"] = beside
+    if arguments.other_corpus is not None:
+        other = read_second(arguments.other_corpus)
+        tables["corpora"] = corpora_document(arguments.config.name, tables["claims"], other, arguments.other_corpus)
     if arguments.scheduling is not None:
         tables["scheduling"] = read_scheduling(arguments.scheduling)
     reference = reference_document(tables, origin)

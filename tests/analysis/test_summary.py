@@ -113,5 +113,6 @@ def test_every_page_has_its_renderer() -> None:
         "regimes",
         "variants",
         "second-seeds",
+        "corpora",
         "scheduling",
     ]

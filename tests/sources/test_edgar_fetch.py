@@ -186,6 +186,27 @@ def test_nobody_there_ends_in_bounded_time(
         Edgar(source, downloads).document(FILINGS[0])
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("HTTPS_PROXY", "http://"),
+        ("HTTPS_PROXY", "http://[x"),
+        ("SSL_CERT_FILE", "no/such.pem"),
+        ("REQUESTS_CA_BUNDLE", "no/such.pem"),
+    ],
+)
+def test_network_settings_that_cannot_be_used_are_told_from_a_full_disk(
+    setting: str, value: str, source: EdgarSource, downloads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_PROXY", "no_proxy", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(setting, value)
+    secure = replace(source, data_url="https://127.0.0.1:9", archives_url="https://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:9 cannot be asked: ") as caught:
+        Edgar(secure, downloads).document(FILINGS[0])
+    assert "HTTPS_PROXY" in caught.value.remedy
+
+
 def fetch_all(source: EdgarSource, downloads: Path, places: list[int]) -> None:
     for place in places:
         Edgar(source, downloads).document(FILINGS[place])

@@ -1,6 +1,9 @@
 """The pinned list, and what EDGAR says that a company has filed."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,6 +116,33 @@ def test_documents_by_the_address_that_they_have(
     assert [entry.period for entry in listed] == ["2024-03-31", "2012-03-31"]
 
 
+def test_a_list_is_made_by_the_script(
+    folder: Path, start_mirror: Callable[[Path], Any], tmp_path: Path, root: Path
+) -> None:
+    mirror = start_mirror(folder)
+    text = (root / "config/sources.yaml").read_text(encoding="utf-8")
+    text = text.replace("https://data.sec.gov", mirror.address).replace('contact: ""', "contact: Test test@example.org")
+    (tmp_path / "sources.yaml").write_text(text, encoding="utf-8")
+
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(root / "scripts/list_filings.py"), "--companies", "ONE:1", *options]
+        command += ["--sources", "sources.yaml", "--downloads", "downloads", "--out", "list.csv"]
+        environment = os.environ | {"PYTHONPATH": str(root / "src")}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False
+        )
+
+    nothing = run("--first", "1999-01-01", "--last", "1999-12-31")
+    assert (nothing.returncode, (tmp_path / "list.csv").exists()) == (2, False)
+    assert nothing.stderr.startswith("error: these companies have no such filings.")
+    assert run("--first", "2012-01-01", "--last", "2024-12-31").stdout == "2 filings of 1 companies\n"
+    kept = {filing.period: filing.form for filing in read_listing(tmp_path / "list.csv")}
+    assert kept == {"2024-03-31": "10-Q", "2012-03-31": "10-Q"}
+    assert run("--first", "2012-01-01", "--last", "2024-12-31", "--amended").returncode == 0
+    kept = {filing.period: filing.form for filing in read_listing(tmp_path / "list.csv")}
+    assert kept == {"2024-03-31": "10-Q/A", "2012-03-31": "10-Q"}
+
+
 def test_the_pinned_list() -> None:
     filings = pinned_filings()
     assert (len(filings), len({filing.cik for filing in filings})) == (64, 63)
@@ -126,6 +156,8 @@ def test_a_list_is_read_as_written_and_faults_have_their_line(tmp_path: Path) ->
     path = tmp_path / "list.csv"
     filings = pinned_filings()[:3]
     write_listing(filings, path)
+    assert read_listing(path) == filings
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))  # saved by a spreadsheet
     assert read_listing(path) == filings
     lines = path.read_text(encoding="utf-8").splitlines()
     faults = {

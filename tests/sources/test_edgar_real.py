@@ -1,4 +1,4 @@
-"""The real filings: all of them have text and items; five were read beside their HTML, and what was seen is pinned."""
+"""The real filings: all of them have text and items; ten were read beside their HTML, and what was seen is pinned."""
 
 import gzip
 import re
@@ -58,6 +58,35 @@ READ = {
         ],
         ["\nTable of Contents\n", "\n42\n"],
     ),
+    "BMY": (
+        [
+            "Dollars in millions | 2023 | 2022 | 2023 | 2022",
+            "Net earnings attributable to BMS | $2,073 | $1,421 | $4,335 | $2,699",
+        ],
+        [],
+    ),
+    "CVX": (["2023 | 2022 | 2023 | 2022"], ["\nCHEVRON CORPORATION AND SUBSIDIARIES\nNOTES"]),
+    "KO": (
+        [
+            "Basic Net Income Per Share\u00b9 | $0.59 | $0.44 | $1.31 | $1.08",
+            "Restricted cash and restricted cash equivalents\u00b9,\u00b2 | 288 | 306",
+        ],
+        ["equivalents1"],
+    ),
+    "SJM": (
+        ["Balance at July 31, 2023 | 102,132,673 | $25.5 | $5,242.1 | $1,964.8 | $(229.0) | $7,003.4"],
+        ["\nsegment profit. The obligation"],
+    ),
+    "TXN": (
+        ["SIGNATURE", "Revenue | $4,531 | $5,212 | $8,910 | $10,117"],
+        ["\nTEXAS INSTRUMENTS INCORPORATED AND SUBSIDIARIES\nNotes"],
+    ),
+}
+# How often the HTML has a line that pages begin with and that is none of their headers.
+REPEATED = {
+    "BMY": ("Three Months Ended June 30, | Six Months Ended June 30,", 26),
+    "CVX": ("Three Months Ended June 30 | Six Months Ended June 30", 24),
+    "TXN": ("June 30, | December 31,", 3),
 }
 
 
@@ -77,6 +106,9 @@ def test_filings_that_were_read_by_eye(ticker: str, real_data: Path, tmp_path: P
     lines, unwanted = READ[ticker]
     assert [line for line in lines if line not in text.split("\n")] == []
     assert [piece for piece in unwanted if piece in text] == []
+    if ticker in REPEATED:
+        line, count = REPEATED[ticker]
+        assert text.split("\n").count(line) == count
 
 
 @pytest.mark.slow

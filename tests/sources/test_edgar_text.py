@@ -102,6 +102,43 @@ def test_page_furniture_goes_and_text_stays() -> None:
     assert not any("Form 10-Q" in line or line in {"GameStop Corp.", "12", "Table of Contents"} for line in lines[2:])
 
 
+def test_headings_of_columns_and_sentences_said_again_are_no_furniture() -> None:
+    months, said = "Three Months Ended June 30, | Six Months Ended June 30,", "A sentence that is said again. " * 6
+    pages = [line for page in range(8) for line in (months, "2023 | 2022", f"Sales | {page}", said, f"{page}", "\f")]
+    lines = without_furniture(pages)
+    assert [lines.count(line) for line in (months, "2023 | 2022", said)] == [8, 8, 8]
+    thrice = [line for page in range(3) for line in ("SIGNATURE", f"Text {page}", "a", "b", "c", "d", "e", "\f")]
+    assert without_furniture(thrice).count("SIGNATURE") == 3
+
+
+def test_a_sentence_goes_on_over_a_page_s_end() -> None:
+    start = "The obligation that relates to the separation of employees is included in"
+    pages = []
+    for name in ("A", "B", "C", "D", "E"):
+        pages += ["Some Corp.", f"{name} liabilities.", "More.", f"{name}: {start}", "7", "\f"]
+    joined = without_furniture(pages)
+    assert joined[3] == f"A: {start}" and joined[4] == "B liabilities."
+    pages = [line.replace("B liab", "liab") for line in pages]
+    assert without_furniture(pages)[3] == f"A: {start} liabilities."
+    assert without_furniture([start, "\f", "Liabilities"]) == [start, "Liabilities"]
+    assert without_furniture([start, "liabilities"]) == [start, "liabilities"]
+    assert without_furniture([f"{start} | 5", "\f", "less tax"]) == [f"{start} | 5", "less tax"]
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        "<sup>1, 2</sup>",
+        '<span style="position:relative;top:-3.5pt">1, 2</span>',
+        '<span style="vertical-align: super"><font>1, 2</font></span>',
+    ],
+)
+def test_raised_numbers_stay_apart_from_the_word_before(raised: str) -> None:
+    assert lines_of(f"<p>Churn{raised} fell</p>") == ["Churn\u00b9, \u00b2 fell"]
+    assert lines_of(f"<table><tr><td>Churn{raised}</td><td>4</td></tr></table>") == ["Churn\u00b9, \u00b2 | 4"]
+    assert lines_of("<p>the 52<sup>nd</sup> week, H<sub>2</sub>O</p>") == ["the 52nd week, H2O"]
+
+
 TEN_Q = """FORM 10-Q
 PART I | Page
 Item 1. | Financial Statements | 3

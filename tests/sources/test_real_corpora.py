@@ -198,7 +198,7 @@ def test_a_tokenizer_comes_from_its_file_or_says_what_to_do(tmp_path: Path, monk
     file = tmp_path / "tokenizer.model"
     file.write_text(LLAMA, encoding="ascii")
     tokenizer = load_tokenizer(TokenizerSource("llama-3", str(file)))
-    assert (tokenizer.encode("xy x"), tokenizer.bos, tokenizer.count("xy")) == ([1, 0, 2, 1], 128_000, 2)
+    assert (tokenizer.encode("xy x"), tokenizer.bos) == ([1, 0, 2, 1], 128_000)
     model = {
         "config": {"pattern": r".", "default_num_special_tokens": 1000, "default_vocab_size": 1002},
         "vocab": [{"rank": rank, "token_bytes": token} for rank, token in enumerate(["eQ==", "eA==", "IA=="])],
@@ -215,6 +215,14 @@ def test_a_tokenizer_comes_from_its_file_or_says_what_to_do(tmp_path: Path, monk
         InputError, match=r"llama-models \(Meta's licence\).*tokenizer\.name to another \(mistral-tekken\)"
     ):
         load_tokenizer(TokenizerSource("llama-3", None))
+
+
+def test_names_of_special_tokens_in_a_text_are_text(tmp_path: Path) -> None:
+    file = tmp_path / "tokenizer.model"
+    file.write_text("".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256)), "ascii")
+    tokenizer = load_tokenizer(TokenizerSource("llama-3", str(file)))
+    text = "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|>"
+    assert tokenizer.encode(text) == list(text.encode())
 
 
 @pytest.fixture

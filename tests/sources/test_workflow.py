@@ -3,8 +3,12 @@
 import base64
 import hashlib
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,13 +76,35 @@ class Run:
         self._config = self.folder / "config.yaml"
         self._config.write_text(config.replace("corpus: {kind: embedded, seed: 1}", asked), encoding="utf-8")
 
-    def make(self, *targets: str, cores: int = 2) -> subprocess.CompletedProcess[str]:
-        command = [
+    def command(self, *targets: str, cores: int = 2) -> list[str]:
+        return [
             *(sys.executable, "-m", "snakemake", *targets, "--snakefile", str(self._root / "Snakefile")),
             *("--directory", str(self.folder), "--cores", str(cores), "--configfile", str(self._config)),
         ]
-        folder = self.folder
+
+    def make(self, *targets: str, cores: int = 2) -> subprocess.CompletedProcess[str]:
+        command, folder = self.command(*targets, cores=cores), self.folder
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+
+    def kill_after(self, documents: int, target: str) -> None:
+        """Begin to make a target, and kill every process of it once so many documents are there."""
+        with subprocess.Popen(
+            self.command(target),
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            downloads = self.folder / "data/downloads/edgar"
+            while process.poll() is None and len(list(downloads.glob("*.htm"))) < documents:
+                time.sleep(0.05)
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def made(self) -> dict[str, bytes]:
+        """Return what the source stage made, by path."""
+        data = self.folder / "data"
+        files = [*(data / "filings").glob("*.json"), *(data / "corpus").glob("*")]
+        return {str(path.relative_to(data)): path.read_bytes() for path in files}
 
 
 @pytest.fixture
@@ -107,6 +133,14 @@ def test_filings_go_from_the_mirror_to_the_corpus_once(start_run: Callable[..., 
     assert len(mirror.seen) == 4  # the documents are in the cache
 
 
+def test_without_a_tokenizer_nothing_is_fetched(start_run: Callable[..., tuple[Run, Any]]) -> None:
+    run, mirror = start_run("real", 1)
+    (run.folder / "tokenizer.model").unlink()
+    done = run.make("data/corpus/sec.json")
+    assert done.returncode == 2 and mirror.seen == []
+    assert "tokenizer.model: there is no tokenizer model. Remedy: " in done.stdout + done.stderr
+
+
 def test_auto_falls_back_and_every_table_will_say_so(start_run: Callable[..., tuple[Run, Any]]) -> None:
     run, mirror = start_run("auto", 1)
     for page in (mirror.folder / "submissions").glob("*"):
@@ -118,6 +152,22 @@ def test_auto_falls_back_and_every_table_will_say_so(start_run: Callable[..., tu
     assert found["kind"] == "stand-in" and "status 404" in found["reason"]
     assert read_corpus(run.folder / "data/corpus/sec.json").kind == "embedded (real data could not be had)"
     assert len(mirror.seen) == 1
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_moment_changes_no_byte(start_run: Callable[..., tuple[Run, Any]]) -> None:
+    run, mirror = start_run("real", 6)
+    for documents in (0, 1, 3, 5):
+        run.kill_after(documents, "data/corpus/sec.json")
+    done = run.make("data/corpus/sec.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    after_kills, asked = run.made(), len(mirror.documents_asked())
+    assert asked <= 6 + 4 * 2  # at most what two jobs were at, each time
+    for folder in ("filings", "corpus"):
+        shutil.rmtree(run.folder / "data" / folder)
+    assert run.make("data/corpus/sec.json").returncode == 0
+    assert run.made() == after_kills and len(after_kills) == 7
+    assert len(mirror.documents_asked()) == asked
 
 
 @pytest.mark.slow

@@ -9,10 +9,13 @@ from fairway.errors import InputError
 from fairway.traces import Trace, chains, write_trace
 from fairway.traces.agent_trace import AgentTrace
 from fairway.traces.agents import MooncakeContent
+from fairway.traces.catalogue import Reference
 from fairway.traces.corpus import make_corpus, read_corpus, write_corpus
 from fairway.traces.draws import Draws
+from fairway.traces.phased import Sequences
 from fairway.traces.prompts import number_and_assemble
 from fairway.traces.statistics import hit_shares
+from fairway.traces.workload import PhasedWorkload
 
 CONTENT = MooncakeContent("mooncake", longest_prompt_tokens=16_384, window_requests=1_000, ticks="spread")
 RAW = dataclasses.replace(CONTENT, ticks="raw")
@@ -126,6 +129,26 @@ def test_a_short_trace_is_one_window() -> None:
         CONTENT.requests(corpus, Draws(7), 4)
     with pytest.raises(InputError, match="has 3 requests, 4 are needed"):
         CONTENT.unit_arrivals(corpus, 7, 4.2)
+
+
+@pytest.mark.parametrize("rate_1_per_s", [0.7, 1 / 3, 123.456789])
+def test_a_phase_of_the_rest_ends_with_the_window(root: Path, rate_1_per_s: float) -> None:
+    corpus = small([600] * 997, [3000 * (place // 7) for place in range(997)])
+    whole = Reference.parse(f"{root}/config/workloads/mooncake-0.9.yaml#whole-0.9").load()
+    assert isinstance(whole, PhasedWorkload)
+    trace = Sequences(whole, corpus, 2).in_phases(rate_1_per_s, None)
+    assert (len(trace), set(trace.phase)) == (997, {"measured"})
+    first = dataclasses.replace(whole.phases[0], name="first", seconds=100)
+    two = dataclasses.replace(whole, phases=(first, *whole.phases))
+    if rate_1_per_s < 10:
+        assert len(Sequences(two, corpus, 2).in_phases(rate_1_per_s, None)) == 997
+    else:
+        with pytest.raises(InputError, match="has 997 requests, none for its last phase"):
+            Sequences(two, corpus, 2).in_phases(rate_1_per_s, None)
+    endless = Reference.parse(f"{root}/config/workloads/sec-short-0.9.yaml").load()
+    assert isinstance(endless, PhasedWorkload)
+    with pytest.raises(InputError, match="its requests never end"):
+        Sequences(dataclasses.replace(endless, phases=whole.phases), make_corpus(1), 2).in_phases(1.0, None)
 
 
 def test_unquantised_times_are_left_alone() -> None:

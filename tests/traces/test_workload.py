@@ -160,6 +160,8 @@ def test_a_wrong_setting_is_refused_with_its_line(tmp_path: Path, name: str, old
         ("sec-mixed-0.9.yaml", "name: short-units", "name: long-units", "a name of its own"),
         ("mooncake-0.9.yaml", "seconds: 300}", "seconds: 300, added_exponent: 0.4}", "needs a popularity"),
         ("sec-dynamic-a.yaml", "name: gap", "name: steady", "same name"),
+        ("sec-dynamic-a.yaml", "load: 1.3, seconds: 20", "load: 1.3, seconds: rest", "only the last phase"),
+        ("mooncake-0.9.yaml", "seconds: 300", "seconds: all", "neither a number nor 'rest'"),
         ("sec-dynamic-a.yaml", "usual_share: 0.70", "usual_share: 0.90", "sum is at most 1"),
         ("sec-dynamic-a.yaml", "share: 0.30", "share: 0.0", "share is 0"),
         ("sec-dynamic-a.yaml", "lowest: 2, highest: 12", "lowest: 2, highest: 32", "above 31"),

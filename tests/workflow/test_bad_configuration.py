@@ -112,7 +112,17 @@ def test_later_files_override_earlier_ones(tmp_path: Path, root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "seeds"), [("quick", 5), ("full", 20), ("second-seeds", 20), ("parity", 5), ("tiny", 2)]
+    ("name", "seeds"),
+    [
+        ("quick", 5),
+        ("full", 20),
+        ("second-seeds", 20),
+        ("parity", 5),
+        ("tiny", 2),
+        ("real-subset", 5),
+        ("real-sample", 5),
+        ("real-conversation", 5),
+    ],
 )
 def test_shipped_configurations_are_good(name: str, seeds: int, root: Path) -> None:
     configuration = load_configuration([root / "config/quick.yaml", root / f"config/{name}.yaml"], root)

@@ -4,6 +4,7 @@ import json
 import shlex
 
 from fairway.sources.settings import read_sources
+from fairway.sources.tokenizer import tokenizer_file
 from fingerprint import SOURCES_SOURCES
 
 SOURCES_CODE = fingerprint(PACKAGE, SOURCES_SOURCES, scripts_of("sources", SCRIPTS))
@@ -33,9 +34,12 @@ def corpus_inputs(wildcards):
 
 
 def listed_filings():
-    """Give the numbers of the filings to fetch."""
+    """Give the numbers of the filings to fetch; none is fetched that could not be made tokens of."""
     try:
-        return [filing.accession for filing in read_sources(Path(SOURCES_FILE)).edgar.filings()]
+        sources = read_sources(Path(SOURCES_FILE))
+        if not IN_CONDA:
+            tokenizer_file(sources.tokenizer)
+        return [filing.accession for filing in sources.edgar.filings()]
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)

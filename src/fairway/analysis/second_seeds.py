@@ -1,10 +1,13 @@
-"""The verdicts of two runs whose seeds differ, side by side: what is in both does not come from the choice of seeds."""
+"""The verdicts of two runs side by side, whose seeds or corpora differ.
+
+What is in both comes neither from the choice of seeds nor, with other corpora, from what embedded ones leave out.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ _REMEDY = "publish it with make reference"
 
 @dataclass(frozen=True)
 class SecondSeedsRow:
-    """One claim in both runs."""
+    """One claim in both runs; the second one has other seeds or another corpus."""
 
     claim: str
     verdict: str
@@ -36,8 +39,8 @@ def read_second(path: Path) -> Document:
     try:
         reference = json.loads(path.read_text(encoding="utf-8"))
         claims = reference["tables"]["claims"]
-        known = {"configuration": reference["origin"]["configuration"], "seed_numbers": claims["seed_numbers"]}
-        return {**known, "claims_sha256": claims["claims_sha256"], "claims": claims["claims"]}
+        known = {name: claims[name] for name in ("seed_numbers", "corpora", "claims_sha256", "claims")}
+        return {"configuration": reference["origin"]["configuration"], **known}
     except FileNotFoundError as error:
         raise InputError("no such file", remedy=_REMEDY, file=path) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -50,8 +53,7 @@ def second_seeds_document(configuration: str, claims: Document, second: Document
     Raises:
         InputError: the second run answers other claims, or has a seed of the first.
     """
-    if claims["claims_sha256"] != second["claims_sha256"]:
-        raise InputError("answers another claims file", remedy="run it again with this claims file", file=path)
+    _check_same_claims(claims, second, path)
     shared = sorted(set(claims["seed_numbers"]) & set(second["seed_numbers"]))
     if shared:
         raise InputError(
@@ -64,6 +66,40 @@ def second_seeds_document(configuration: str, claims: Document, second: Document
     }
 
 
+def corpora_document(configuration: str, claims: Document, other: Document, path: Path) -> Document:
+    """Set the claims of a run of ``configuration`` beside those of one on another corpus, read from ``path``.
+
+    Raises:
+        InputError: the other run answers other claims, or has the same corpus.
+    """
+    _check_same_claims(claims, other, path)
+    corpora = [claims["corpora"], other["corpora"]]
+    if set(corpora[0]) & set(corpora[1]):
+        raise InputError(f"has the same corpus, {', '.join(corpora[1])}", remedy="name a run on another one", file=path)
+    return {
+        "configurations": [configuration, other["configuration"]],
+        "corpora": corpora,
+        "seed_numbers": [claims["seed_numbers"], other["seed_numbers"]],
+        "rows": [dataclasses.asdict(row) for row in _rows(claims["claims"], other["claims"])],
+    }
+
+
+def corpora_markdown(document: Document) -> str:
+    """The page: one line a claim."""
+    rows = [SecondSeedsRow(**record) for record in document["rows"]]
+    runs = [
+        f"{' and '.join(corpora)} (`config/{name}`, seeds {wording.ranges(seeds)})"
+        for name, corpora, seeds in zip(
+            document["configurations"], document["corpora"], document["seed_numbers"], strict=True
+        )
+    ]
+    head = (
+        f"The claims on {runs[0]}, and on {runs[1]}: {sum(row.same for row in rows)} of {len(rows)} get the same "
+        "verdict."
+    )
+    return _page(head, "on the other corpus", rows)
+
+
 def second_seeds_markdown(document: Document) -> str:
     """The page: one line a claim."""
     rows = [SecondSeedsRow(**record) for record in document["rows"]]
@@ -74,7 +110,11 @@ def second_seeds_markdown(document: Document) -> str:
         f"share none: {sum(row.same for row in rows)} of {len(rows)} get the same verdict. Windows of a recorded trace "
         "are the same in both."
     )
-    header = ("Claim", "Verdict", "With the second seeds", "Here", "With the second seeds")
+    return _page(head, "with the second seeds", rows)
+
+
+def _page(head: str, other: str, rows: Sequence[SecondSeedsRow]) -> str:
+    header = ("Claim", "Verdict", f"Verdict {other}", "Figures", f"Figures {other}")
     lines = [
         (
             f"`{row.claim}`",
@@ -86,6 +126,11 @@ def second_seeds_markdown(document: Document) -> str:
         for row in rows
     ]
     return f"{head}\n\n{markdown.table(header, lines)}\n"
+
+
+def _check_same_claims(claims: Document, other: Document, path: Path) -> None:
+    if claims["claims_sha256"] != other["claims_sha256"]:
+        raise InputError("answers another claims file", remedy="run it again with this claims file", file=path)
 
 
 def _rows(claims: list[dict[str, Any]], others: list[dict[str, Any]]) -> Iterator[SecondSeedsRow]:

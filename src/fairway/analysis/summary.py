@@ -10,7 +10,7 @@ from fairway.analysis.comparison import comparison_markdown
 from fairway.analysis.metrics_table import metrics_markdown
 from fairway.analysis.regimes import regimes_markdown
 from fairway.analysis.scheduling import scheduling_markdown
-from fairway.analysis.second_seeds import second_seeds_markdown
+from fairway.analysis.second_seeds import corpora_markdown, second_seeds_markdown
 from fairway.analysis.sensitivity import sensitivity_markdown
 from fairway.analysis.tables import Document, read_table
 from fairway.analysis.variants import variants_markdown
@@ -24,6 +24,7 @@ PAGES: Mapping[str, Callable[[Document], str]] = {
     "regimes": regimes_markdown,
     "variants": variants_markdown,
     "second-seeds": second_seeds_markdown,
+    "corpora": corpora_markdown,
     "scheduling": scheduling_markdown,
 }
 _REMEDY = "run the workflow, which writes it"

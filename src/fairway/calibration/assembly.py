@@ -36,7 +36,7 @@ def build_trace(workload: Workload, corpus: Corpus, calibration: Calibration, si
     if isinstance(workload, PhasedWorkload) and isinstance(calibration, PhasedCalibration):
         found = (calibration.rate_1_per_s, calibration.calibrated_load)
         trace = Sequences(workload, corpus, calibration.seed, sink).in_phases(*found)
-        spans = phase_spans(workload, *found)
+        spans = phase_spans(workload, corpus, calibration.seed, *found)
     elif isinstance(workload, FloodWorkload) and isinstance(calibration, FloodCalibration):
         trace = _flood(workload, corpus, calibration, sink)
         spans = flood_spans(workload, calibration.hits_per_s)

@@ -144,4 +144,9 @@ def trace_seconds(workload: Workload) -> int:
     """Return how long a workload's arrivals last."""
     if isinstance(workload, FloodWorkload):
         return workload.warmup.seconds + int(workload.hits.delay_s) + workload.hits.seconds
-    return sum(phase.seconds for phase in workload.phases)
+    lengths_s = [phase.seconds for phase in workload.phases if not isinstance(phase.seconds, str)]
+    if len(lengths_s) < len(workload.phases):
+        raise InputError(
+            f"a phase of {workload.name!r} lasts as long as a recorded trace", remedy="give its seconds as a number"
+        )
+    return sum(lengths_s)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from fairway.errors import InputError
 from fairway.sources.edgar.listing import Filing, pinned_filings, read_listing
@@ -17,6 +18,13 @@ _ADDRESS = re.compile(r"https?://\S+")
 _CONTACT = re.compile(r"[^\s@]+(?:\s+[^\s@]+)*\s+[^\s@]+@[^\s@]+\.[^\s@]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 HIGHEST_RATE_PER_S = 10.0  # EDGAR's own limit
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(_ADDRESS.fullmatch(text) and urlsplit(text).hostname)
+    except ValueError:  # half an IPv6 address
+        return False
 
 
 @dataclass(frozen=True)
@@ -37,8 +45,8 @@ class EdgarSource:
     def __post_init__(self) -> None:
         if not 0 < self.requests_per_s <= HIGHEST_RATE_PER_S:
             raise ValueError(f"requests_per_s is {self.requests_per_s}, EDGAR allows {HIGHEST_RATE_PER_S:g}")
-        if not (_ADDRESS.fullmatch(self.data_url) and _ADDRESS.fullmatch(self.archives_url)):
-            raise ValueError("data_url and archives_url must begin with http:// or https://")
+        if not (_is_address(self.data_url) and _is_address(self.archives_url)):
+            raise ValueError("data_url and archives_url must be addresses that begin with http:// or https://")
         self._manners("")  # refuses what it must
 
     def filings(self) -> tuple[Filing, ...]:
@@ -56,6 +64,10 @@ class EdgarSource:
                 f"edgar.contact is {self.contact!r}: the SEC wants to know who asks",
                 remedy="set it in the sources file to your organisation and e-mail address, "
                 "as in contact: Example University jane@example.edu",
+            )
+        if not self.contact.isascii():
+            raise InputError(
+                f"edgar.contact is {self.contact!r}, which no request can carry", remedy="write it without accents"
             )
         return self._manners(self.contact)
 
@@ -87,8 +99,10 @@ class TraceSource:
     file: str | None  # taken instead, whatever its checksum
 
     def __post_init__(self) -> None:
-        if not (_ADDRESS.fullmatch(self.url) and _SHA256.fullmatch(self.sha256)):
-            raise ValueError("url must begin with http:// or https://, sha256 have 64 hexadecimal digits")
+        if not (_is_address(self.url) and _SHA256.fullmatch(self.sha256)):
+            raise ValueError(
+                "url must be an address that begins with http:// or https://, sha256 have 64 hexadecimal digits"
+            )
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,6 @@ class Tokenizer:
     bos: int
     encode: Callable[[str], list[int]]
 
-    def count(self, text: str) -> int:
-        """Return how many tokens a text has."""
-        return len(self.encode(text))
-
 
 @dataclass(frozen=True)
 class _Model:
@@ -53,7 +49,7 @@ def load_tokenizer(source: TokenizerSource) -> Tokenizer:
             lengths depend on it.
     """
     model = _MODELS[source.name]
-    file = Path(source.file) if source.file is not None else _installed(source.name, model)
+    file = tokenizer_file(source)
     try:
         return model.read(source.name, file)
     except ImportError as error:
@@ -61,6 +57,23 @@ def load_tokenizer(source: TokenizerSource) -> Tokenizer:
     except (OSError, ValueError, KeyError, TypeError) as error:
         remedy = f"name the file {model.file} of the package {model.package}"
         raise InputError(f"the tokenizer model cannot be read ({error})", remedy=remedy, file=file) from error
+
+
+def tokenizer_file(source: TokenizerSource) -> Path:
+    """Return where the tokenizer's model is.
+
+    Raises:
+        InputError: nowhere.
+    """
+    if source.file is None:
+        return _installed(source.name, _MODELS[source.name])
+    if not Path(source.file).is_file():
+        raise InputError(
+            "there is no tokenizer model",
+            remedy=f"name {_MODELS[source.name].file}, or an installed one: file: null",
+            file=source.file,
+        )
+    return Path(source.file)
 
 
 def _installed(name: str, model: _Model) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from fairway.sources.pace import Pace
 CHUNK_BYTES = 1 << 16
 MOST_REDIRECTS = 5
 LONGEST_PAUSE_S = 600.0
+MOST = 86_400  # seconds, or requests a second
+MOST_ATTEMPTS = 20
 # What EDGAR's pages of refusal say; they may come with status 200. They are small, documents begin otherwise.
 REFUSALS = (b"Request Rate Threshold Exceeded", b"Undeclared Automated Tool")
 REFUSAL_BYTES = 8192
@@ -41,8 +44,13 @@ class Manners:
     backoff_s: float  # before the second attempt; doubled for each further one
 
     def __post_init__(self) -> None:
-        if min(self.requests_per_s, self.timeout_s, self.deadline_s) <= 0 or self.backoff_s < 0 or self.attempts < 1:
-            raise ValueError("rate, timeout and deadline must be above 0, attempts at least 1")
+        if not all(0 < value <= MOST for value in (self.requests_per_s, self.timeout_s, self.deadline_s)):
+            raise ValueError(f"rate, timeout and deadline must be above 0 and at most {MOST}")
+        if not (0 <= self.backoff_s <= LONGEST_PAUSE_S and 1 <= self.attempts <= MOST_ATTEMPTS):
+            raise ValueError(
+                f"backoff_s must be from 0 to {LONGEST_PAUSE_S:g}, attempts from 1 to {MOST_ATTEMPTS} "
+                "(each waits twice as long as the one before)"
+            )
 
 
 class _PassingError(Exception):
@@ -61,6 +69,8 @@ class Web:
         self._pace = Pace(service, manners.agent, manners.requests_per_s)
         self._session = requests.Session()
         self._session.headers.update({"User-Agent": manners.agent, "Accept-Encoding": "gzip, deflate"})
+        # REQUESTS_CA_BUNDLE goes before; what other tools go by is unknown to requests.
+        self._session.verify = os.environ.get("SSL_CERT_FILE") or True
 
     def fetch(self, url: str, target: Path, checksum: str | None = None) -> None:
         """Put what is at ``url`` into ``target``, atomically.
@@ -95,7 +105,7 @@ class Web:
                 if fault.pause_s is not None:
                     self._pace.pause(fault.pause_s)
                 else:
-                    time.sleep(self._manners.backoff_s * 2 ** (attempt - 1))
+                    time.sleep(min(LONGEST_PAUSE_S, self._manners.backoff_s * 2 ** (attempt - 1)))
         return None
 
     def _try(self, url: str, part: Path | None) -> None:
@@ -118,12 +128,20 @@ class Web:
         """Return the answer without its body; every redirection is a request of its own."""
         for _ in range(MOST_REDIRECTS):
             with self._pace.turn():
-                response = self._session.get(url, stream=True, allow_redirects=False, timeout=self._manners.timeout_s)
+                response = self._get(url)
             if not response.is_redirect:
                 return response
             response.close()
             url = urljoin(url, response.headers["Location"])
         raise InputError(f"{url} leads on and on", remedy="check the address")
+
+    def _get(self, url: str) -> requests.Response:
+        try:
+            return self._session.get(url, stream=True, allow_redirects=False, timeout=self._manners.timeout_s)
+        except (requests.ConnectionError, requests.Timeout):  # SSLError and ProxyError are of these
+            raise
+        except OSError as error:  # settings that cannot be used: an address, a proxy, a file of certificates
+            raise InputError(f"{_host(url)} cannot be asked: {error}", remedy=NETWORK_REMEDY) from error
 
     def _judge(self, response: requests.Response, url: str) -> None:
         status = response.status_code

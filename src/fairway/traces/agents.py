@@ -75,6 +75,10 @@ class MooncakeContent(RequestSource):
         end_ns = int(later_ns[0]) if len(later_ns) else int(elapsed_ns[-1]) + (window.tick_ns or 1)
         return np.asarray(elapsed_ns[:count] / end_ns * count)
 
+    def recorded(self, corpus: Corpus, seed: int) -> int:
+        """Return how many requests the seed's window has."""
+        return len(self._window(as_kind(AgentTrace, corpus).trace, seed).places)
+
     def provenance(self, corpus: Corpus, seed: int) -> dict[str, Any]:
         """Return what a trace's header says of the seed's window and of what was left out."""
         trace = as_kind(AgentTrace, corpus).trace

@@ -12,13 +12,13 @@ from fairway.errors import InputError
 from fairway.files import write_json
 from fairway.traces.agent_trace import AgentTrace, read_agent_trace, write_agent_trace
 from fairway.traces.checksum import content
-from fairway.traces.corpus_text import DRAWN_BOS, read_text, text_fields
+from fairway.traces.corpus_text import DRAWN_BOS, TokenIds, read_text, text_fields
 from fairway.traces.embedded_agents import make_agent_trace
 from fairway.traces.filings import EMBEDDED, Filings, make_filings
-from fairway.traces.prompts import BlockNumbers
+from fairway.traces.prompts import BlockNumbers, Segment
 from fairway.traces.questions import Questions, make_questions
 from fairway.traces.settings import settings
-from fairway.traces.token_blocks import TokenBlocks, TokenSink
+from fairway.traces.token_blocks import SentBlocks, TokenBlocks, TokenSink
 from fairway.yamlfile import YamlFile
 
 Corpus = Filings | Questions | AgentTrace
@@ -95,8 +95,13 @@ def numbering(corpus: Corpus, seed: int, sink: TokenSink | None = None) -> Block
     """
     if corpus.text is None and sink is None:
         return BlockNumbers()
-    bos = DRAWN_BOS if corpus.text is None else corpus.text.bos
-    return TokenBlocks(lambda segment: corpus.tokens(segment, seed), bos, sink)
+
+    def tokens_of(segment: Segment) -> TokenIds:
+        return corpus.tokens(segment, seed)
+
+    return (
+        SentBlocks(tokens_of, DRAWN_BOS, sink) if corpus.text is None else TokenBlocks(tokens_of, corpus.text.bos, sink)
+    )
 
 
 def as_kind(kind: type[C], corpus: Corpus) -> C:

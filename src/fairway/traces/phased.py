@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,13 +18,15 @@ from fairway.traces.trace import Trace
 from fairway.traces.workload import PhasedWorkload
 
 
-def phase_spans(workload: PhasedWorkload, rate_1_per_s: float, calibrated_load: float | None) -> list[PhaseSpan]:
+def phase_spans(
+    workload: PhasedWorkload, corpus: Corpus, seed: int, rate_1_per_s: float, calibrated_load: float | None
+) -> list[PhaseSpan]:
     """Return the phases one after the other, each at its load times rate 1.0.
 
     ``calibrated_load`` is None where no phase's load is calibrated.
 
     Raises:
-        InputError: it is None, but a phase needs it.
+        InputError: it is None, but a phase needs it; or nothing is left for a phase of the rest.
     """
     spans: list[PhaseSpan] = []
     start_us = 0
@@ -32,10 +36,32 @@ def phase_spans(workload: PhasedWorkload, rate_1_per_s: float, calibrated_load: 
             raise InputError(
                 f"the load of phase {phase.name!r} is not calibrated", remedy="calibrate the workload again"
             )
-        end_us = start_us + phase.seconds * US_PER_S
-        spans.append(PhaseSpan(phase.name, start_us, end_us, load * rate_1_per_s))
+        rate_per_s = load * rate_1_per_s
+        if isinstance(phase.seconds, str):
+            end_us = start_us + _rest_us(workload, corpus, seed, spans, rate_per_s)
+        else:
+            end_us = start_us + phase.seconds * US_PER_S
+        spans.append(PhaseSpan(phase.name, start_us, end_us, rate_per_s))
         start_us = end_us
     return spans
+
+
+def _rest_us(
+    workload: PhasedWorkload, corpus: Corpus, seed: int, before: Sequence[PhaseSpan], rate_per_s: float
+) -> int:
+    """Return how long the requests last that the phases ``before`` leave over."""
+    recorded = workload.content.recorded(corpus, seed)
+    if recorded is None:
+        raise InputError(
+            f"{workload.name!r} has a phase of the rest, but its requests never end",
+            remedy="give the phase's seconds as a number",
+        )
+    left = recorded - (int(expected_arrivals(before)) if before else 0)
+    if left < 1:
+        raise InputError(
+            f"{workload.name!r} has {recorded} requests, none for its last phase", remedy="shorten the phases before"
+        )
+    return math.floor(left / rate_per_s * US_PER_S) + 1  # a microsecond more, so that rounding loses no request
 
 
 class Sequences:
@@ -66,7 +92,7 @@ class Sequences:
         Raises:
             InputError: ``calibrated_load`` is None, but a phase needs it.
         """
-        spans = phase_spans(self._workload, rate_1_per_s, calibrated_load)
+        spans = phase_spans(self._workload, self._corpus, self._seed, rate_1_per_s, calibrated_load)
         units = self._workload.content.unit_arrivals(self._corpus, self._seed, expected_arrivals(spans))
         arrival_ns, phases = time_change(units, spans)
         exponents = [self._added_exponent[phase] for phase in phases]

@@ -30,6 +30,10 @@ class RequestSource(ABC):
         """Return increasing times from 0 to below ``expected``, about as many: a Poisson process unless overridden."""
         return unit_arrivals(seed, expected)
 
+    def recorded(self, corpus: Corpus, seed: int) -> int | None:
+        """Return how many requests a seed has if they are recorded; None if they never end."""
+        return None
+
     def provenance(self, corpus: Corpus, seed: int) -> dict[str, Any]:
         """Return what a trace's header is to say of this seed's requests, beyond the settings."""
         return {}

@@ -20,8 +20,8 @@ class TokenSink(Protocol):
         """Take the next prompt."""
 
 
-class TokenBlocks(BlockNumbers):
-    """Numbers blocks by their tokens, so segments that begin or end alike share what an engine would share.
+class SentBlocks(BlockNumbers):
+    """Sends the prompts' token ids to a sink, and numbers blocks by their segments: drawn tokens share nothing else.
 
     The first token of every prompt is ``bos``, in the place of its own: lengths stay, and no prompt has two.
     """
@@ -31,7 +31,6 @@ class TokenBlocks(BlockNumbers):
         self._tokens_of = tokens_of
         self._bos = np.array([bos], dtype=np.uint32)
         self._sink = sink
-        self._known: dict[tuple[int, bytes], int] = {}
 
     def ids(self, request: Request) -> list[int]:
         """Return one id for each started block of the prompt; its tokens go to the sink."""
@@ -41,6 +40,17 @@ class TokenBlocks(BlockNumbers):
 
     def _begun(self, tokens: TokenIds) -> TokenIds:
         return np.concatenate([self._bos[: len(tokens)], tokens[1:]])  # a segment without tokens begins nothing
+
+
+class TokenBlocks(SentBlocks):
+    """Numbers blocks by their tokens, so segments that begin or end alike share what an engine would share.
+
+    What it remembers grows with the different blocks that there are: a corpus's text in all its orders.
+    """
+
+    def __init__(self, tokens_of: Callable[[Segment], TokenIds], bos: int, sink: TokenSink | None = None) -> None:
+        super().__init__(tokens_of, bos, sink)
+        self._known: dict[tuple[int, bytes], int] = {}
 
     def _child(self, node: Node, segment: Segment) -> Node:
         tokens = self._tokens_of(segment)

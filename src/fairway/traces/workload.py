@@ -16,22 +16,26 @@ from fairway.traces.settings import settings
 from fairway.yamlfile import YamlFile, read_yaml
 
 CALIBRATED = "calibrated"
+REST = "rest"
 
 
 @dataclass(frozen=True)
 class Phase:
     """A stretch of time with one load, in multiples of rate 1.0 or found by calibration.
 
-    Phases consume the seed's request sequence; those with an ``added_exponent`` of popularity a second one.
+    One of ``seconds: rest`` lasts until a recorded trace's window is used up. Phases consume the seed's request
+    sequence; those with an ``added_exponent`` of popularity a second one.
     """
 
     name: str
     load: float | str
-    seconds: int
+    seconds: int | str
     added_exponent: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.seconds < 1:
+        if isinstance(self.seconds, str) and self.seconds != REST:
+            raise ValueError(f"seconds is {self.seconds!r}, neither a number nor {REST!r}")
+        if not isinstance(self.seconds, str) and self.seconds < 1:
             raise ValueError(f"a phase of {self.seconds} s")
         if isinstance(self.load, str) and self.load != CALIBRATED:
             raise ValueError(f"load is {self.load!r}, neither a number nor {CALIBRATED!r}")
@@ -112,6 +116,8 @@ class PhasedWorkload:
         calibrated = [phase.load for phase in self.phases].count(CALIBRATED)
         if calibrated != (0 if self.target is None else 1):
             raise ValueError(f"exactly one phase must have the load {CALIBRATED!r} if there is a target, else none")
+        if any(phase.seconds == REST for phase in self.phases[:-1]):
+            raise ValueError(f"only the last phase can be of {REST!r}")
         added = {phase.added_exponent for phase in self.phases} - {0.0}
         if len(added) > 1 or (added and not self.content.has_popularity):
             raise ValueError("added_exponent must be the same in all phases that have it, and needs a popularity")

@@ -54,7 +54,7 @@ def read_listing(path: Path) -> tuple[Filing, ...]:
         InputError: the file cannot be read, or a line is wrong or names a filing or quarter twice (with its line).
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # as spreadsheets save it
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the list of filings cannot be read ({error})", remedy="check the path", file=path) from error
     rows = csv.DictReader(io.StringIO(text), strict=True)

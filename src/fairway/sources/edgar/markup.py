@@ -19,6 +19,9 @@ _BLOCKS = {
 _CELLS = {"td", "th"}
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _SET_OFF = re.compile(r"(?:padding|margin)-left\s*:\s*[1-9]", re.IGNORECASE)
+_RAISED = re.compile(r"vertical-align\s*:\s*super|(?:^|;)\s*top\s*:\s*-[\d.]*[1-9]", re.IGNORECASE)
+_NOTE_NUMBERS = re.compile(r"\s*\d{1,2}(?:,\s?\d{1,2})*\s*")
+_SUPERSCRIPTS = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 _NEW_PAGE = re.compile(r"(?:page-break|break)-(?:before|after)\s*:\s*(?:always|page)", re.IGNORECASE)
 _BULLET = re.compile(r"^(?:[•●◦▪■□·]|\d{1,2}\.)$")  # or a number that belongs to the next line
 _OPENS = re.compile(r"^[$€£¥(]+$")  # what a table keeps in a cell of its own before a number
@@ -26,8 +29,18 @@ _CLOSES = re.compile(r"^[)%]+$")  # and behind it
 _BEGINS_NUMBER, _ENDS_NUMBER = re.compile(r"^[(\d.\u2014\u2013-]"), re.compile(r"[\d)\u2014\u2013-]$")
 NEAR_BREAK = 6  # lines before and behind a page's end that may be its footer or the next one's header
 FURNITURE_SHARE = 0.08  # of the pages that such a line stands on
+FEWEST_PAGES = 4  # what stands on three is a sentence or a heading that is said again
+LONGEST_FURNITURE = 150  # characters
 _PAGE_NUMBER = re.compile(
     r"^(?:page\s+)?[-\u2013\u2014]?\s*(?:(?:F-|[A-Z]-)?\d{1,3}|[ivx]{1,5})\s*[-\u2013\u2014]?$", re.IGNORECASE
+)
+# A line of running text, no row or heading, that lacks its end; and one that lacks its beginning.
+_CUT_OFF = re.compile(r"^(?!.* \| ).{60,}[^.!?:;\s]$")
+_GOES_ON = re.compile(r"^(?!.* \| )[a-z]")
+# A table's column headings: many pages begin with them, as they do with their own headers.
+_COLUMNS = re.compile(
+    r"\b(?:months|weeks)\b|^(?:[a-z]{3,9} \d{1,2},?|(?:19|20)\d\d)(?: \| (?:[a-z]{3,9} \d{1,2},?|(?:19|20)\d\d))+$",
+    re.IGNORECASE,
 )
 _BACK_LINK = re.compile(r"^(?:back to )?(?:table of contents|index)$", re.IGNORECASE)
 # Windows-1252's characters where a document has their numbers as they are (&#146;): Unicode has controls there.
@@ -69,16 +82,36 @@ def without_furniture(lines: Sequence[str]) -> list[str]:
     breaks = [place for place, line in enumerate(lines) if line == PAGE_BREAK]
     edges = [edge for place in breaks for edge in _edges(lines, place)]
     recurring = Counter(_without_page(lines[place]) for edge in edges for place in edge)
-    enough = max(3.0, FURNITURE_SHARE * len(breaks))
+    enough = max(FEWEST_PAGES, FURNITURE_SHARE * len(breaks))
     dropped = set(breaks)
     for edge in edges:
         # From the page's end on: behind the first line of the text proper everything is text.
         for place in edge:
             line = lines[place]
-            if not (_PAGE_NUMBER.match(line) or _BACK_LINK.match(line)) and recurring[_without_page(line)] < enough:
+            if not (_PAGE_NUMBER.match(line) or _BACK_LINK.match(line)) and not (
+                recurring[_without_page(line)] >= enough and _can_be_furniture(line)
+            ):
                 break
             dropped.add(place)
-    return [line for place, line in enumerate(lines) if place not in dropped and not _BACK_LINK.match(line)]
+    kept = [place for place in range(len(lines)) if place not in dropped and not _BACK_LINK.match(lines[place])]
+    return _joined_over_pages(lines, kept)
+
+
+def _joined_over_pages(lines: Sequence[str], kept: Sequence[int]) -> list[str]:
+    """Return the kept lines; a sentence that a page's end cuts in two is one line again."""
+    joined: list[str] = []
+    for place, before in zip(kept, [0, *kept], strict=False):
+        line = lines[place]
+        over_page = PAGE_BREAK in lines[before:place]
+        if joined and over_page and _GOES_ON.match(line) and _CUT_OFF.search(joined[-1]):
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _can_be_furniture(line: str) -> bool:
+    return len(line) <= LONGEST_FURNITURE and not _COLUMNS.search(line)
 
 
 def row_text(cells: Iterable[str]) -> str:
@@ -119,6 +152,9 @@ class _Reader:
             if event == "start":
                 if self._is_unseen(element):
                     walk.skip_subtree()
+                elif numbers := _note_numbers(element):
+                    self._begin(element, numbers)
+                    walk.skip_subtree()
                 else:
                     self._begin(element)
             else:
@@ -131,7 +167,7 @@ class _Reader:
     def _is_unseen(self, element: etree._Element) -> bool:
         return element.tag in _UNSEEN or _HIDDEN.search(element.get("style", "")) is not None
 
-    def _begin(self, element: etree._Element) -> None:
+    def _begin(self, element: etree._Element, instead: str = "") -> None:
         if self._depth:
             self._depth += 1
             if element.tag in _BLOCKS:
@@ -146,7 +182,7 @@ class _Reader:
                 self._cells = []
         elif _SET_OFF.search(element.get("style", "")):
             self._pieces.append(" ")  # a number and its heading, apart by style alone
-        self._pieces.append(element.text or "")
+        self._pieces.append(instead or element.text or "")
 
     def _end(self, element: etree._Element) -> None:
         if self._depth:
@@ -182,6 +218,14 @@ class _Reader:
             self._lines[-1] += f" {line}"  # laid out side by side without a table
         elif line:
             self._lines.append(line)
+
+
+def _note_numbers(element: etree._Element) -> str:
+    """Return the raised numbers of footnotes: behind a word or a number they would be read as part of it."""
+    if element.tag != "sup" and not (element.tag not in _BLOCKS and _RAISED.search(element.get("style", ""))):
+        return ""
+    text = "".join(element.itertext())
+    return text.translate(_SUPERSCRIPTS) if _NOTE_NUMBERS.fullmatch(text) else ""
 
 
 def _is_data(cell: etree._Element) -> bool:

@@ -49,7 +49,7 @@ def read_page(path: Path) -> Page:
         InputError: the file is not such a page.
     """
     try:
-        value = jsontext.parse(path.read_text(encoding="utf-8"))
+        value = jsontext.parse(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise InputError(f"the list of submissions is not JSON ({error})", remedy=_REMEDY, file=path) from error
     filings = value.get("filings", {"recent": value}) if isinstance(value, dict) else {}
