@@ -20,7 +20,7 @@ def readme(root: Path) -> str:
 
 @pytest.fixture
 def reference(root: Path, readme: str) -> Any:
-    (name,) = re.findall(r"docs/reference/([a-z0-9-]+)/claims\.md", readme)
+    (name,) = re.findall(r"^Reference run of .*docs/reference/([a-z0-9-]+)/claims\.md", readme, flags=re.MULTILINE)
     return json.loads((root / f"docs/reference/{name}/reference.json").read_text(encoding="utf-8"))
 
 

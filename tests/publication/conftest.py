@@ -34,6 +34,7 @@ PROFILE = {
     "source": "Made up.",
     "prefill_preview": [{"n_tokens": 300, "hit_tokens": 0, "prefill_s": 0.0412}],
 }
+NO_TABLES_OF_A_RUN = ("scheduling", "second-seeds")  # what a reference has besides
 WORKLOADS = ("sec-dynamic-a", "sec-flood", "mooncake-0.9", "sweep-01")
 
 
@@ -41,9 +42,8 @@ WORKLOADS = ("sec-dynamic-a", "sec-flood", "mooncake-0.9", "sweep-01")
 def sources(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Sources:
     """Give the files of a run: the reference's tables, made-up calibrations and profile, no figure."""
     folder = tmp_path_factory.mktemp("run")
-    reference = json.loads((root / "docs/reference/twenty-seeds/reference.json").read_text(encoding="utf-8"))
-    tables = {name: table for name, table in reference["tables"].items() if name != "scheduling"}
-    tables["claims"].setdefault("measured", [])  # a column that the reference may be older than
+    reference = json.loads((root / "docs/reference/full/reference.json").read_text(encoding="utf-8"))
+    tables = {name: table for name, table in reference["tables"].items() if name not in NO_TABLES_OF_A_RUN}
     write_sealed(folder / "summary.json", tables)
     for workload in WORKLOADS:
         write_sealed(folder / f"{workload}.json", {**CALIBRATION, "workload": workload})

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.xdist_group("dag")
 
 GPU = "a card: the same loop is tested on a CPU, tests/measuring and tests/vllm"
 NETWORK = "a network: the same is tested against a server of the test, tests/sources"
-HOURS = "hours: tests plan it and run its parts"
+LONG = "minutes to hours: tests plan it and run its parts"
 SET_UP = "a set-up that .ci/run makes before the tests"
 
 ZIP = "tests/workflow/test_dag.py::test_make_reproduce_in_a_download_without_git"
@@ -23,7 +23,8 @@ RUN_BY = {
     "make test": SET_UP,
     "make reproduce CONFIG=config/tiny.yaml": ZIP,
     "make report": "tests/workflow/test_report.py::test_every_result_stands_in_its_category_under_a_caption",
-    "make check CONFIG=config/twenty-seeds.yaml": "tests/analysis/test_fresh.py",
+    "make check": "tests/analysis/test_fresh.py",
+    "make check CONFIG=config/full.yaml": "tests/analysis/test_fresh.py",
     ". .venv/bin/activate": SET_UP,
     "snakemake --cores 1": PLANNED,
     "snakemake --cores 1 --use-conda": "tests/workflow/test_conda.py::test_the_same_bytes_as_without_conda",
@@ -36,12 +37,13 @@ RUN_BY = {
     ),
     "docker build -t fairway .": "a network and docker",
     "docker run --rm --network none fairway": "docker",
-    "make reproduce CONFIG=config/twenty-seeds.yaml": HOURS,
-    "make reproduce CONFIG=config/parity.yaml": HOURS,
+    "make reproduce CONFIG=config/full.yaml": LONG,
+    "make reproduce CONFIG=config/parity.yaml": LONG,
     "make reproduce CONFIG=config/real.yaml": NETWORK,
     "make real-env": NETWORK,
     "make reference CONFIG=...": "tests/analysis/test_scripts.py",
     "make reference CONFIG=config/second-seeds.yaml": "tests/analysis/test_scripts.py",
+    "make reference CONFIG=config/quick.yaml": "tests/analysis/test_scripts.py",
     "make causes CONFIG=config/causes/<name>.yaml": "tests/analysis/test_causes.py",
     "make bench": "tests/benchmarks/test_page.py",
     "make peer-env": NETWORK,
