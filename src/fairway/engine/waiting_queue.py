@@ -14,6 +14,7 @@ from fairway.policies import QueueView
 
 PrefillTime = Callable[[int, int], int]  # T(n, h) in ns
 
+_WRITTEN_AT_ONCE = 1024  # at most; a row costs more memory before it is written
 _COLUMNS = 8
 _ARRIVAL, _TOKENS, _HIT, _PREFILL, _HEAD, _ID, _REMAINING, _SLOT = range(_COLUMNS)
 
@@ -27,6 +28,7 @@ class WaitingQueue:
 
     def __init__(self, prefill_time: PrefillTime | None = None) -> None:
         self.requests: list[Request] = []
+        self._unwritten: list[tuple[int, ...]] = []  # rows of the last requests, until somebody reads the table
         self._table = np.zeros((_COLUMNS, 64), dtype=np.int64)
         self._first = 0  # where the queue begins in the table
         self._free_slots: list[int] = []
@@ -43,23 +45,29 @@ class WaitingQueue:
 
     def add(self, request: Request) -> int:
         """Put a request in its place by (arrival, id); return its slot. Its hit is 0 until `take_hits`."""
-        self._make_room()
         slot = self._free_slots.pop() if self._free_slots else len(self.requests)
         position = self.position(request)
         self.requests.insert(position, request)
-        columns = self._columns()
-        if position < len(self.requests) - 1:
-            columns[:, position + 1 :] = columns[:, position:-1]
-        columns[:, position] = (
-            request.arrival_ns,
-            request.n_tokens,
-            0,
-            request.prefill_ns,
-            request.head_id,
-            request.request_id,
-            self._remaining_ns(request.n_tokens, 0),
-            slot,
+        n_tokens = request.n_tokens
+        self._unwritten.append(
+            (
+                request.arrival_ns,
+                n_tokens,
+                0,
+                request.prefill_ns,
+                request.head_id,
+                request.request_id,
+                self._remaining_ns(n_tokens, 0),
+                slot,
+            )
         )
+        if position < len(self.requests) - 1:
+            columns = self._columns()
+            row = columns[:, -1].copy()
+            columns[:, position + 1 :] = columns[:, position:-1]
+            columns[:, position] = row
+        elif len(self._unwritten) == _WRITTEN_AT_ONCE:
+            self._write()
         return slot
 
     def position(self, request: Request) -> int:
@@ -71,7 +79,8 @@ class WaitingQueue:
     def remove(self, positions: Iterable[int]) -> list[int]:
         """Take out the requests at ``positions``; return their slots, which are free from now on."""
         gone = sorted(positions)
-        slots: list[int] = self.slots[gone].tolist()
+        slot_at = self.slots.item
+        slots = [slot_at(position) for position in gone]
         self._free_slots += slots
         self._close_gaps(gone)
         for position in reversed(gone):
@@ -104,15 +113,28 @@ class WaitingQueue:
         )
 
     def _columns(self) -> npt.NDArray[np.int64]:
+        """Return the table of all requests, shape ``(_COLUMNS, len(self))``."""
+        if self._unwritten:
+            self._write()
         return self._table[:, self._first : self._first + len(self.requests)]
 
-    def _make_room(self) -> None:
-        """Let there be room for one more at the end: in what removals left in front, else in a larger table."""
-        count, capacity = len(self.requests), self._table.shape[1]
-        if self._first + count < capacity:
+    def _write(self) -> None:
+        """Write the rows of the last requests: several at the cost of one."""
+        count, written = len(self.requests), len(self.requests) - len(self._unwritten)
+        self._make_room(written, count)
+        self._table[:, self._first + written : self._first + count] = np.array(self._unwritten, dtype=np.int64).T
+        self._unwritten.clear()
+
+    def _make_room(self, written: int, count: int) -> None:
+        """Let there be room for ``count``, of whom the first ``written`` are in the table.
+
+        It is found in what removals left in front, else in a larger table.
+        """
+        first, capacity = self._first, self._table.shape[1]
+        if first + count <= capacity:
             return
-        table = self._table if 2 * count <= capacity else np.zeros((_COLUMNS, 2 * capacity), dtype=np.int64)
-        table[:, :count] = self._columns()
+        table = self._table if 2 * count <= capacity else np.zeros((_COLUMNS, 2 * max(count, capacity)), dtype=np.int64)
+        table[:, :written] = self._table[:, first : first + written]
         self._table, self._first = table, 0
 
     def _close_gaps(self, gone: list[int]) -> None:

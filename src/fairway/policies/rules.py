@@ -21,6 +21,7 @@ from fairway.policies.score import Score
 
 FIRST_BATCH = 16  # a step admits a few requests; more are sorted only when asked for
 BATCH_GROWTH = 4
+SORTED_AT_ONCE = 256  # the sort of so few costs less than to find the first ones
 
 
 class Memory:
@@ -216,10 +217,10 @@ def _untaken(positions: Iterator[int], taken: set[int]) -> Iterator[int]:
 def descending(key: npt.NDArray[Any]) -> Iterator[int]:
     """Yield positions of ``key`` by falling value, equal values by rising position.
 
-    Cost: O(len(key)) for the first few; each further batch is four times as large.
+    Cost: O(len(key)) for the first few; each further batch is four times as large. A short queue is sorted at once.
     """
     left = np.arange(len(key))
-    batch = FIRST_BATCH
+    batch = FIRST_BATCH if len(key) > SORTED_AT_ONCE else len(key)
     while len(left) > batch:
         keys = key[left]
         cut = np.partition(keys, len(keys) - batch)[len(keys) - batch]

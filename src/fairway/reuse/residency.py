@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Container, Hashable
 from typing import Protocol, TypeVar
 
@@ -55,4 +54,10 @@ def _receded(resident: Container[Hash], chain: Chain[Hash], start: int, high: in
 
 def _frontier(resident: Container[Hash], chain: Chain[Hash], low: int, high: int) -> int:
     """Return where residency ends, between ``low`` and ``high``."""
-    return bisect_left(range(high), True, lo=low, key=lambda block: chain[block] not in resident)
+    while low < high:
+        middle = (low + high) // 2
+        if chain[middle] in resident:
+            low = middle + 1
+        else:
+            high = middle
+    return low

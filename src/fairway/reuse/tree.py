@@ -76,9 +76,14 @@ class PrefixTree(Generic[Hash]):
         """
         segment, depth = self._root, 0
         while depth < blocks:
-            segment = self._next_segment(segment, chain, blocks)
-            segment.members.add(slot)
-            depth = segment.end
+            first = chain[depth]
+            child = segment.children.get(first)
+            if child is None:
+                child = segment.children[first] = self._watched[first] = Segment(segment, chain, depth, blocks)
+            elif (common := _common(child.chain, chain, depth + 1, min(child.end, blocks))) < child.end:
+                child = self._cut(child, common)
+            child.members.add(slot)
+            segment, depth = child, child.end
         self._chain_of[slot] = chain
         self._last_of[slot] = segment
         return segment
@@ -105,17 +110,6 @@ class PrefixTree(Generic[Hash]):
         return {slot: (self._chain_of[slot], last.end) for slot, last in self._last_of.items()}
 
     # shape
-
-    def _next_segment(self, segment: Segment[Hash], chain: Chain[Hash], blocks: int) -> Segment[Hash]:
-        """Return the child with which ``chain[:blocks]`` goes on, made or cut so that all of it is the chain's."""
-        start = segment.end
-        child = segment.children.get(chain[start])
-        if child is None:
-            child = segment.children[chain[start]] = Segment(segment, chain, start, blocks)
-            self._watch(child)
-            return child
-        common = _common(child.chain, chain, start + 1, min(child.end, blocks))
-        return child if common == child.end else self._cut(child, common)
 
     def _cut(self, segment: Segment[Hash], block: int) -> Segment[Hash]:
         """Make two segments of one, the second from ``block`` on; return the first, which is a new object."""

@@ -7,6 +7,7 @@ sees what is written down.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from vllm.v1.core.block_pool import BlockHashToBlockMap
@@ -29,8 +30,11 @@ class CacheLog(BlockHashToBlockMap):
         self.evicted: list[bytes] = []  # of these, what lost a block, in order
         self.lost_in_use = False  # whether such a block was held by a request, as after a failed transfer
 
-    def __contains__(self, key: bytes) -> bool:
-        return self.get_one_block(key) is not None
+    @property
+    def resident(self) -> Container[bytes]:
+        """The keys that are cached right now: vLLM's own dict, which keeps none without a block."""
+        keys: Container[bytes] = self._cache.keys()
+        return keys
 
     def insert(self, key: bytes, block: Any) -> None:
         """Add one copy."""

@@ -37,7 +37,7 @@ class WaitingHits:
         self._updates = 0
         self._requests: dict[int, Any] = {}
         self._log = cache_log(self._manager.block_pool)
-        self._index: ReuseIndex[bytes] = ReuseIndex(self._log, self._block_tokens)
+        self._index: ReuseIndex[bytes] = ReuseIndex(self._log.resident, self._block_tokens)
         self._looked_up = np.zeros(0, dtype=np.int64)
         self.is_indexed = self._may_index
 
@@ -56,7 +56,7 @@ class WaitingHits:
         log = cache_log(self._manager.block_pool)
         if log is not self._log:
             self._log, self.is_indexed = log, self._may_index
-            self._index.reset(log)
+            self._index.reset(log.resident)
         if self.is_indexed:
             self._update_index()
         if not self.is_indexed:

@@ -49,7 +49,7 @@ NEEDED = (
     Needed(f"{_CORE}.kv_cache_utils", "hash_block_tokens", ("hash_function", "parent_block_hash")),
     Needed(f"{_CORE}.kv_cache_utils", "make_block_hash_with_group_id", ("block_hash", "group_id")),
     Needed(f"{_CORE}.kv_cache_utils", "get_block_hash", ("key",)),
-    Needed(f"{_CORE}.block_pool", "BlockHashToBlockMap.get_one_block", ("self", "key")),
+    Needed(f"{_CORE}.block_pool", "BlockHashToBlockMap.insert", ("self", "key", "block")),
     Needed(f"{_CORE}.block_pool", "BlockHashToBlockMap.pop", ("self", "key", "block_id")),
     Needed(f"{_CORE}.kv_cache_manager", "KVCacheManager.get_computed_blocks", ("self", "request")),
     Needed(f"{_CORE}.sched.request_queue", "FCFSRequestQueue.extend"),

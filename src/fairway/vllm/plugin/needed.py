@@ -27,7 +27,6 @@ NEEDED_BY_PLUGIN = (
     ),
     Needed(f"{_CORE}.sched.output", "SchedulerOutput", ("total_num_scheduled_tokens", "num_scheduled_tokens")),
     Needed(f"{_CORE}.kv_cache_utils", "make_block_hash_with_group_id", ("block_hash", "group_id")),
-    Needed(f"{_CORE}.block_pool", "BlockHashToBlockMap.get_one_block", ("self", "key")),
     Needed(f"{_CORE}.block_pool", "BlockHashToBlockMap.insert", ("self", "key", "block")),
     Needed(f"{_CORE}.block_pool", "BlockHashToBlockMap.pop", ("self", "key", "block_id")),
     Needed(f"{_CORE}.kv_cache_manager", "KVCacheManager.prefix_cache_lookup_enabled", ("self", "request")),
