@@ -107,7 +107,7 @@ def _draw_sizes(axes: Axes, pressure: dict[str, Any], seconds: list[float], labe
 
 def _draw_ordering(axes: Axes, ordering: dict[str, Any]) -> None:
     """Draw a step's ordering time over the queue's length, and that of walking every prompt anew."""
-    rows = ordering["costs"]
+    rows = [row for row in ordering["costs"] if row["new_tokens"] == ordering["costs"][0]["new_tokens"]]
     walks = {row["waiting"]: row["walk_us"] / 1000 for row in rows}
     axes.plot(list(walks), list(walks.values()), color="#000000", marker="x", markersize=4, label="walking anew")
     for policy in dict.fromkeys(row["policy"] for row in rows):

@@ -1,9 +1,12 @@
 """Measure what ordering with exact hits costs a step of vLLM's own scheduler, against walking every prompt anew.
 
-Long prompts over shared documents wait, as many after each step as before it. Two of vLLM's schedulers take the same
-steps: one under a policy, with hits from the reuse index; the other as it ships, its queue laid out beforehand as the
-policy had it. So the difference between their times is all that ordering adds, the cache's log included. Runs with
-vLLM's Python (`make vllm-env`); times are those of this machine.
+Long prompts over shared documents wait, as many after each step as before it. Who comes and goes costs more than how
+many wait, and how many a step admits follows from the tokens that are a prompt's own. With 1,024 of them a step of
+2,048 admits one or two; the workloads of this project admit 0.7 to 4 on average while 20 or more wait, those of long
+prompts below 1. With 320 it admits six, more than any of them. Two of vLLM's schedulers take the same steps: one under
+a policy, with hits from the reuse index; the other as it ships, its queue laid out beforehand as the policy had it. So
+the difference between their times is all that ordering adds, the cache's log included. Runs with vLLM's Python
+(`make vllm-env`); times are those of this machine.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import statistics
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +38,7 @@ from fairway.vllm.versions import installed_version  # noqa: E402
 
 LIMITS = Limits(cache_blocks=12_000)
 DOCUMENTS = 18  # of which the cache holds all but a few
-DOCUMENT_BLOCKS = 620
-QUESTION_BLOCKS = 20  # so 10,240 tokens a prompt
+PROMPT_BLOCKS = 640  # so 10,240 tokens
 PREFILL_NS_PER_TOKEN = 130_000
 STEP_NS = 270_000_000
 WARM_UP_STEPS = 60
@@ -48,8 +51,9 @@ class Cost:
 
     policy: str
     waiting: int
+    new_tokens: int  # of each prompt, behind its document
     steps: int
-    order_us: float  # hook, index, queue, and drawing the order
+    order_us: float  # hook, index, queue, drawing the order, and hearing of the hits that vLLM found
     order_p90_us: float
     added_us: float  # what a whole step takes longer than vLLM's own
     added_p90_us: float
@@ -67,7 +71,7 @@ class SharedTokens(BlockHashes):
         """Return a list of that length."""
         return self._tokens[: request.prompt_tokens]
 
-    _tokens = [0] * ((DOCUMENT_BLOCKS + QUESTION_BLOCKS) * LIMITS.block_tokens)
+    _tokens = [0] * (PROMPT_BLOCKS * LIMITS.block_tokens)
 
 
 class TimedEngine(VllmEngine):
@@ -87,6 +91,8 @@ class TimedEngine(VllmEngine):
             return output
 
         self.scheduler.schedule = timed_schedule
+        if self.hits is not None:
+            self._time_confirm(self.hits)
 
     def _ordered_queue(self) -> Iterator[Any]:
         begun_ns = clock_ns()
@@ -115,6 +121,16 @@ class TimedEngine(VllmEngine):
         super()._let_go(positions)
         self._add(clock_ns() - begun_ns)
 
+    def _time_confirm(self, hits: Any) -> None:
+        confirm = hits.confirm
+
+        def timed_confirm(slot: int, hit_tokens: int) -> None:
+            begun_ns = clock_ns()
+            confirm(slot, hit_tokens)
+            self._add(clock_ns() - begun_ns)
+
+        hits.confirm = timed_confirm
+
     def _add(self, upkeep_ns: int) -> None:
         self.order_ns += upkeep_ns
         self.step_ns += upkeep_ns
@@ -129,10 +145,10 @@ class TimedEngine(VllmEngine):
 class Pair:
     """The two schedulers, and the requests that both are given."""
 
-    def __init__(self, policy: str, waiting: int, seed: int) -> None:
+    def __init__(self, policy: str, waiting: int, new_tokens: int, seed: int) -> None:
         self.ordered = TimedEngine(policy, hooked=True)
         self.plain = TimedEngine("fcfs", hooked=False)
-        self.prompts = Prompts(seed)
+        self.prompts = Prompts(new_tokens // LIMITS.block_tokens, seed)
         self.now_ns = 0
         for _ in range(waiting):
             self._submit()
@@ -168,9 +184,10 @@ class Pair:
 
 
 class Prompts:
-    """Questions behind documents, some of which are asked about more often than others."""
+    """Questions of so many blocks behind documents, some of which are asked about more often than others."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, question_blocks: int, seed: int) -> None:
+        self._question_blocks, self._document_blocks = question_blocks, PROMPT_BLOCKS - question_blocks
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._asked = 0
 
@@ -179,11 +196,8 @@ class Prompts:
         document = int(DOCUMENTS * self._rng.random() ** 2)
         number = self._asked
         self._asked += 1
-        own = DOCUMENTS * DOCUMENT_BLOCKS + number * QUESTION_BLOCKS
-        chain = [
-            *range(document * DOCUMENT_BLOCKS, (document + 1) * DOCUMENT_BLOCKS),
-            *range(own, own + QUESTION_BLOCKS),
-        ]
+        shared, own = self._document_blocks, DOCUMENTS * PROMPT_BLOCKS + number * self._question_blocks
+        chain = [*range(document * shared, (document + 1) * shared), *range(own, own + self._question_blocks)]
         tokens = len(chain) * LIMITS.block_tokens
         one, other = (
             Request(number, now_ns, tokens, 1, list(chain), prefill_ns(tokens, 0), document) for _ in range(2)
@@ -195,9 +209,9 @@ def prefill_ns(n_tokens: int, hit_tokens: int) -> int:
     return PREFILL_NS_PER_TOKEN * (n_tokens - hit_tokens)
 
 
-def measure(policy: str, waiting: int, steps: int, walks: int, seed: int) -> Cost:
+def measure(policy: str, waiting: int, new_tokens: int, steps: int, walks: int, seed: int) -> Cost:
     """Take steps in pairs and time both sides of each."""
-    pair = Pair(policy, waiting, seed)
+    pair = Pair(policy, waiting, new_tokens, seed)
     for _ in range(WARM_UP_STEPS):
         pair.step()
     gc.collect()
@@ -223,6 +237,7 @@ def measure(policy: str, waiting: int, steps: int, walks: int, seed: int) -> Cos
     return Cost(
         policy,
         waiting,
+        new_tokens,
         steps,
         *(round(figure, 1) for times in (order_us, added_us) for figure in (statistics.median(times), p90(times))),
         schedule_us=round(statistics.median(plain_us), 1),
@@ -237,11 +252,27 @@ def p90(times: list[float]) -> float:
     return sorted(times)[-(-9 * len(times) // 10) - 1]
 
 
+def _new_tokens(text: str) -> int:
+    tokens = positive(text)
+    if tokens % LIMITS.block_tokens or tokens >= PROMPT_BLOCKS * LIMITS.block_tokens:
+        raise argparse.ArgumentTypeError(
+            f"{tokens} is no multiple of {LIMITS.block_tokens} below {PROMPT_BLOCKS * LIMITS.block_tokens}"
+        )
+    return tokens
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--policies", nargs="+", default=["fairway", "lpm"], help="policies (default: fairway lpm)")
     parser.add_argument(
         "--waiting", nargs="+", type=positive, default=[100, 128, 1024, 4096, 5000, 10_000], help="queue lengths"
+    )
+    parser.add_argument(
+        "--new-tokens",
+        nargs="+",
+        type=_new_tokens,
+        default=[1024, 320],
+        help=f"of each prompt, multiples of {LIMITS.block_tokens} (default: 1024 320)",
     )
     parser.add_argument("--steps", type=positive, default=300, help="steps to take the median of (default 300)")
     parser.add_argument("--walks", type=positive, default=3, help="walks to take the median of (default 3)")
@@ -249,16 +280,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="JSON file to write besides printing")
     arguments = parser.parse_args()
     costs = []
-    print("   policy waiting  order us     p90  added us     p90    walk us   ratio")
-    for waiting in arguments.waiting:
-        for policy in arguments.policies:
-            cost = measure(policy, waiting, arguments.steps, arguments.walks, arguments.seed)
-            costs.append(cost)
-            print(
-                f"{policy:>9} {waiting:>7,} {cost.order_us:>9.1f} {cost.order_p90_us:>7.1f} {cost.added_us:>9.1f} "
-                f"{cost.added_p90_us:>7.1f} {cost.walk_us:>10,.0f} {cost.walk_per_order:>7,}",
-                flush=True,
-            )
+    print("   policy waiting  admitted  order us     p90  added us     p90    walk us   ratio")
+    for new_tokens, waiting, policy in product(arguments.new_tokens, arguments.waiting, arguments.policies):
+        cost = measure(policy, waiting, new_tokens, arguments.steps, arguments.walks, arguments.seed)
+        costs.append(cost)
+        print(
+            f"{policy:>9} {waiting:>7,} {cost.admitted:>9.1f} {cost.order_us:>9.1f} {cost.order_p90_us:>7.1f} "
+            f"{cost.added_us:>9.1f} {cost.added_p90_us:>7.1f} {cost.walk_us:>10,.0f} {cost.walk_per_order:>7,}",
+            flush=True,
+        )
     if arguments.out:
         date = time.strftime("%Y-%m-%d", time.gmtime())
         write_json(

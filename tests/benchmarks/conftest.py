@@ -85,7 +85,9 @@ def ordering() -> dict[str, Any]:
         "vllm": "0.32.0",
         "processor": "A processor",
         "costs": [
-            {"policy": policy, "waiting": waiting, "steps": 300, "walk_per_order": 1_800, **times}
+            {"policy": policy, "waiting": waiting, "new_tokens": new_tokens, "admitted": 2.0, "steps": 300}
+            | {"walk_per_order": 1_800, **times}
+            for new_tokens in (1_024, 320)
             for waiting in (128, 1_024)
             for policy in ("fairway", "lpm")
         ],
