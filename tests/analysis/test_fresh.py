@@ -18,7 +18,8 @@ Check = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def name(root: Path) -> str:
     """Return the name of the reference that the README shows."""
-    (shown,) = re.findall(r"docs/reference/([a-z0-9-]+)/claims\.md", (root / "README.md").read_text(encoding="utf-8"))
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^Reference run of .*docs/reference/([a-z0-9-]+)/claims\.md", readme, flags=re.MULTILINE)
     return shown
 
 
