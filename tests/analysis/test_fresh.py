@@ -83,12 +83,12 @@ def test_there_is_no_tolerance(least: float, tables: Tables, check: Check) -> No
 
 def test_what_is_missing_or_new_differs(tables: Tables, check: Check) -> None:
     lost = tables["claims"]["claims"].pop()
-    tables["regimes"] = {"rows": []}
+    tables["made-up"] = {"rows": []}
     done = check(tables)
     assert done.returncode == 1
     assert f"claims / claims / {lost['id']}: " in done.stdout
     assert " -> nothing" in done.stdout
-    assert "regimes: nothing -> " in done.stdout
+    assert "made-up: nothing -> " in done.stdout
 
 
 def test_a_configuration_without_reference_is_refused(tables: Tables, check: Check, name: str) -> None:
