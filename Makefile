@@ -1,4 +1,4 @@
-# `make help` lists the targets. Paths are relative and tools run as `python -m`, so the folder may have any name.
+# `make help` lists the targets. Paths are relative and tools run as `python -m`, so the folder may have nearly any name.
 
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
@@ -54,7 +54,7 @@ help: ## Show this list.
 
 reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
 	PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
-	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
+	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)" || { status=$$?; $(REPORT); exit $$status; }
 	$(REPORT)
 	@echo "Report: results/report.html. Paper: results/paper/fairway.pdf. Notebook: results/notebooks/explore.html."
 	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
@@ -63,7 +63,9 @@ reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table
 report: $(RUN_STAMP) ## Make the HTML report of CONFIG's run anew, without running anything: results/report.html.
 	$(REPORT)
 
-check-cores: # `snakemake --cores 0` would wait for ever
+check-cores: # `snakemake --cores 0` would wait for ever, and pip writes scripts that no folder with a " in its name can run
+	@case '$(subst ','\'',$(CURDIR))' in *\"*) \
+		echo 'error: the folder has a double quote in its name. Remedy: move or rename it.' >&2; exit 2;; esac
 	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; *) \
 		echo 'error: CORES=$(CORES) is no number of cores. Remedy: give 1 to 999, or all.' >&2; exit 2;; esac
 

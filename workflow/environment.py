@@ -33,6 +33,7 @@ def use_sources(base: Path, deployment: DeploymentSettings) -> bool:
         # A user's own kernels and settings are not the notebook's.
         JUPYTER_DATA_DIR=str(Path(".snakemake/jupyter").resolve()),
         JUPYTER_CONFIG_DIR=str(Path(".snakemake/jupyter").resolve()),
+        JUPYTER_CONFIG_PATH=str(base / "workflow/notebooks"),  # talk to the kernel without a network, not even loopback
         VLLM_PYTHON="python" if in_conda else _vllm_python(base),
         PYTHONUNBUFFERED="1",  # a job's progress is seen at once, also through `tee`
     )

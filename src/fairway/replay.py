@@ -198,7 +198,7 @@ class _Clock:
             elif self._engine.has_work:  # an engine may drop aborted requests by itself
                 refuse_stall(self._engine.policy, len(self._engine.waiting))
             if progress is not None:
-                progress(arrived, len(requests))
+                progress(arrived - len(self._engine.waiting), len(requests))
 
     def _submit(self, request: Request) -> None:
         try:

@@ -49,13 +49,13 @@ def test_a_file_without_targets_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_command_of_the_table_can_be_planned(root: Path, tmp_path: Path, reference: Any) -> None:
-    commands = re.findall(r"`snakemake (--cores 2 --configfile (config/\S+) (\S+))`", table(root, reference))
+    commands = re.findall(r"`snakemake (--cores 2 [^`]+)`", table(root, reference))
     assert len(commands) == len(reference["tables"]["claims"]["claims"])
-    (configuration,) = {file for _, file, _ in commands}
-    targets = sorted({target for _, _, target in commands})
-    line = ["-m", "snakemake", "--snakefile", root / "Snakefile", "--directory", tmp_path, "--cores", "2", "--dry-run"]
+    (asked,) = {command.rpartition(" ")[0] for command in commands}
+    targets = sorted({command.rpartition(" ")[2] for command in commands})
+    line = ["-m", "snakemake", "--snakefile", root / "Snakefile", "--directory", tmp_path, "--dry-run"]
     planned = subprocess.run(
-        [sys.executable, *line, "--configfile", root / configuration, "--", *targets],
+        [sys.executable, *line, *asked.replace("config/", f"{root}/config/").split(), *targets],
         capture_output=True,
         text=True,
         encoding="utf-8",

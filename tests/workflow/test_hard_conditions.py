@@ -69,7 +69,7 @@ def test_a_read_only_checkout_without_network_and_home(plain: Path, root: Path, 
     out = tmp_path / "out"
     out.mkdir()
     changed = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": compiled}
-    script = READ_ONLY + snakemake_line(root, out, FIGURE)
+    script = READ_ONLY + snakemake_line(root, out, FIGURE, "results/notebooks/explore.html")
     done = in_a_world_of_its_own(script, root, tmp_path, **changed)
     assert done.returncode == 0, done.stdout
     assert same_as_in(plain, out)

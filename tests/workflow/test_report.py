@@ -114,4 +114,6 @@ def test_the_notebook_says_nothing_of_the_machine(plain: Path, root: Path) -> No
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     assert sum("image/png" in output.get("data", {}) for output in outputs) == 4
     assert any("same first tokens as the rows" in str(output.get("text")) for output in outputs)
+    seen, served = re.findall(r"([\d,]+) of ([\d,]+) starts seen", text)[0]
+    assert seen == served
     assert not [output for output in outputs if output.get("name") == "stderr"]

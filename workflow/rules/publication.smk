@@ -31,7 +31,7 @@ rule render_pages:
     input:
         summary=rules.summarise.output,
         calibrations=CALIBRATIONS,
-        settings=[CLAIMS_FILE, CAUSES_FILE, *map(os.path.relpath, CONFIG_FILES)],
+        settings=[CLAIMS_FILE, CAUSES_FILE, *dict.fromkeys(map(os.path.relpath, CONFIG_FILES))],
     output:
         overview="results/report/overview.html",
         claims=report(

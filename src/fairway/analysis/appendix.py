@@ -44,7 +44,9 @@ def appendix_table(targets: Mapping[str, str], claims: Document, origin: Mapping
     if sorted(ids) != sorted(targets):
         odd = ", ".join(sorted(set(ids) ^ set(targets)))
         raise InputError(f"the appendix and the claims are not about the same claims: {odd}", remedy="name each once")
-    command = f"snakemake --cores 2 --configfile config/{origin['configuration']}"
+    command = (
+        f"snakemake --cores 2 --configfile config/{origin['configuration']} --"  # else a target is a configuration
+    )
     lines = [
         (
             f"`{claim['id']}`",
