@@ -56,19 +56,19 @@ RUN_BY = {
     "python -m pip install --no-deps dist/fairway-*.whl": "tests/vllm/test_operator.py",
     "vllm serve": "tests/vllm/test_operator.py",
     "curl -s http://localhost:8000/metrics | grep ^fairway:": "tests/vllm/test_operator.py",
-    "scripts/check_config.py --config FILE": "tests/workflow/test_bad_configuration.py",
-    "scripts/check_parity.py --case": "tests/vllm/test_campaign.py",
+    "python scripts/check_config.py --config config/quick.yaml FILE": "tests/workflow/test_bad_configuration.py",
+    "python scripts/check_parity.py --case": "tests/vllm/test_campaign.py",
     "scripts/check_profile.py": "tests/workflow/test_cluster.py",
     "scripts/convert_trace.py": "tests/traces/test_trace_file.py",
     "scripts/import_trace.py": "tests/traces/test_public_formats.py",
     "scripts/measure_profile.py": "tests/vllm/test_profile.py",
-    "scripts/replay.py --help": "tests/workflow/test_scripts.py",
-    "scripts/replay.py --policy fairway --traces mine.jsonl --profile mine.toml --cache-blocks 12970 --out-dir out": (
+    "python scripts/replay.py --help": "tests/workflow/test_scripts.py",
+    "python scripts/replay.py --policy fairway --traces mine.jsonl --profile mine.toml --cache-blocks 12970 --out-dir out": (
         "tests/workflow/test_readme.py::test_the_worked_example_of_a_policy_runs"
     ),
-    "scripts/time_ordering.py --out-json times.json --out-csv times.csv": "tests/workflow/test_ordering_time.py",
+    "python scripts/time_ordering.py --out-json times.json --out-csv times.csv": "tests/workflow/test_ordering_time.py",
 }
-STARTS = r"(?:(?:make|snakemake|docker|vllm|curl|python -m) |scripts/\w+\.py|\. \.venv)"
+STARTS = r"(?:(?:make|snakemake|docker|vllm|curl|python -m) |(?:python )?scripts/\w+\.py|\. \.venv)"
 
 
 def commands(readme: str) -> list[str]:
@@ -101,7 +101,7 @@ def test_every_command_is_run_by_a_test_or_marked(readme: str, root: Path) -> No
             assert (root / file).exists(), command
             text = (root / file).read_text(encoding="utf-8")
             assert not function or f"def {function}(" in text, command
-            script = re.match(r"scripts/(\w+)\.py", command)
+            script = re.match(r"(?:python )?scripts/(\w+)\.py", command)
             assert not script or script[1] in text, command
 
 

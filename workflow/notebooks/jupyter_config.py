@@ -11,6 +11,6 @@ from pathlib import Path
 SOCKETS = tempfile.mkdtemp(prefix="kernel-")
 atexit.register(shutil.rmtree, SOCKETS, ignore_errors=True)
 
-c = get_config()  # noqa: F821 (Jupyter gives it to its configuration files)
+c = get_config()
 c.KernelManager.transport = "ipc"
 c.KernelManager.ip = str(Path(SOCKETS) / "kernel")
