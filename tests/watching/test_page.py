@@ -141,6 +141,15 @@ def test_keys_buttons_and_slider_move(page: Any) -> None:
     assert float(page.locator("#speed").input_value()) == 2 * float(before)
 
 
+def test_a_key_moves_the_scene_that_was_chosen_by_mouse(page: Any) -> None:
+    scenes = page.locator("#scenes label")
+    scenes.nth(1).click()
+    page.wait_for_function("document.activeElement === document.body")
+    page.keyboard.press("ArrowRight")
+    assert position(page) == 1
+    assert scenes.nth(1).locator("input").is_checked()
+
+
 def test_space_plays_to_the_end_and_pauses(page: Any) -> None:
     choose_spike(page)
     page.locator("#speed").select_option("16")

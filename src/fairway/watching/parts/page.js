@@ -403,6 +403,10 @@
     play(false);
     moveTo(position);
   });
+  // Whoever chose a scene with a pointer means the page with the next key; with the keyboard one stays in the list.
+  at("scenes").addEventListener("pointerup", () => setTimeout(() => {
+    if (document.activeElement.matches("input[type=radio]")) document.activeElement.blur();
+  }));
   window.addEventListener("resize", () => { drawChart(); render(); });
   at("speed").append(...SPEEDS.map((speed) => element("option", { value: speed, textContent: `${speed}×` })));
   scenes.forEach((one, index) => {
