@@ -63,9 +63,8 @@ RUN_BY = {
     "scripts/import_trace.py": "tests/traces/test_public_formats.py",
     "scripts/measure_profile.py": "tests/vllm/test_profile.py",
     "python scripts/replay.py --help": "tests/workflow/test_scripts.py",
-    "python scripts/replay.py --policy fairway --traces mine.jsonl --profile mine.toml --cache-blocks 12970 --out-dir out": (
-        "tests/workflow/test_readme.py::test_the_worked_example_of_a_policy_runs"
-    ),
+    "python scripts/replay.py --policy fairway --traces mine.jsonl --profile mine.toml --cache-blocks 12970"
+    " --out-dir out": ("tests/workflow/test_readme.py::test_the_worked_example_of_a_policy_runs"),
     "python scripts/time_ordering.py --out-json times.json --out-csv times.csv": "tests/workflow/test_ordering_time.py",
 }
 STARTS = r"(?:(?:make|snakemake|docker|vllm|curl|python -m) |(?:python )?scripts/\w+\.py|\. \.venv)"
