@@ -30,7 +30,8 @@ def use_sources(base: Path, deployment: DeploymentSettings) -> bool:
         PYTHONPATH=_prepended(str(base / "src"), "PYTHONPATH"),
         SCRIPTS=str(base / "scripts"),
         NUMBA_CACHE_DIR=os.environ.get("NUMBA_CACHE_DIR") or str(Path(".snakemake/numba").resolve()),
-        # A user's own kernels and settings are not the notebook's.
+        # A user's own kernels and settings are not the notebook's, nor the figures'; there may be no home at all.
+        MPLCONFIGDIR=str(Path(".snakemake/matplotlib").resolve()),
         JUPYTER_DATA_DIR=str(Path(".snakemake/jupyter").resolve()),
         JUPYTER_CONFIG_DIR=str(Path(".snakemake/jupyter").resolve()),
         JUPYTER_CONFIG_PATH=str(base / "workflow/notebooks"),  # talk to the kernel without a network, not even loopback
