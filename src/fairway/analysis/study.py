@@ -73,6 +73,11 @@ class Study:
         selection = Selection(phase=self.selected_phase(workload))
         return len(TtftPool(result, selection)), refused(result, selection)
 
+    def distinct(self, workload: str, policy: str) -> int | None:
+        """Return how many different requests the served ones of that phase are, if windows were replayed repeatedly."""
+        result = self.collection.results[(workload, policy)]
+        return result.distinct(Selection(phase=self.selected_phase(workload)).served(result))
+
     def check_served(self, workload: str, policy: str) -> None:
         """Raise InputError if no request of the phase that percentiles are over was served."""
         if not self.counted(workload, policy)[0]:
