@@ -1,6 +1,5 @@
 """Real corpora through the workflow: a mirror with few filings, every job a process of its own."""
 
-import base64
 import hashlib
 import json
 import os
@@ -14,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sources.models import llama_model
 
 from fairway.sources.edgar.listing import Filing, write_listing
 from fairway.traces.corpus import read_corpus
 
 pytestmark = pytest.mark.xdist_group("sources")
-BYTES = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
 
 
 def filings_in(folder: Path, count: int) -> list[Filing]:
@@ -50,7 +49,7 @@ class Run:
         self.folder.mkdir()
         listing, model, questions = (self.folder / name for name in ("list.csv", "tokenizer.model", "q.jsonl"))
         write_listing(filings, listing)
-        model.write_text(BYTES, encoding="ascii")
+        model.write_text(llama_model(), encoding="ascii")
         row = {"question": "Who?", "paragraphs": [{"title": "A", "paragraph_text": "B"}]}
         questions.write_text(json.dumps(row) + "\n", encoding="utf-8")
         text = (root / "config/sources.yaml").read_text(encoding="utf-8")
