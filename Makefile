@@ -145,7 +145,7 @@ measured: preflight $(RUN_STAMP) ## Measure on a real engine (DAY=config/gpu-day
 	FAIRWAY_VLLM_PYTHON="$(abspath $(MEASURING_PYTHON))" $(VENV_PYTHON) -m snakemake -s workflow/measured.smk \
 		--cores 2 --config day="$(DAY)"
 
-peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds with.
+peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds and hits with.
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory on one core; the page is benchmarks/README.md.
 	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.run --out benchmarks/results/replay.json

@@ -146,6 +146,24 @@ def test_the_page_shows_each_variant_with_what_it_does_not_count(
     assert "| sec-dynamic-a, spike | fairway | " in page
 
 
+def test_a_variant_that_no_claim_asks_is_shown_with_what_it_rests_on(
+    study: Study, answers: dict[str, Any], rows_root: Path, write: Callable[..., Path]
+) -> None:
+    asked = write_varied(write, rows_root, "sec-dynamic-a", "slow", first_token_ns=10**15)
+    for policy in POLICIES:
+        for name in ("recorded", "recorded--whole"):
+            write(rows_root, name, policy, of_runs={"window": [0] * 5})
+    whole = variant(rows_root, "whole", "recorded")
+    collection = collect(Wanted(rows_root, (*study.collection.workloads, "recorded"), POLICIES))
+    study = Study.of(collection, study.claims, RESAMPLING)
+    rows, latencies = variant_rows(study, [asked, whole], answers), latency_rows(study, [asked, whole])
+    page = variants_markdown(json.loads(json.dumps(variants_document(rows, latencies, [asked, whole], study))))
+    _, _, section = page.partition("### whole\n\n")
+    assert section.startswith("No claim asks its workloads: recorded ")
+    assert "distinct); 1 window in 5 replays, " in section
+    assert "| recorded, all after the warm-up | fairway | " in section
+
+
 def test_the_script_reads_varied_rows_and_refuses_a_pair_that_is_none(
     study: Study, answers: dict[str, Any], rows_root: Path, tmp_path: Path, write: Callable[..., Path]
 ) -> None:

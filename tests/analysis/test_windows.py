@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairway.analysis import metrics
+from fairway.analysis import metrics, wording
 from fairway.analysis.bootstrap import Draws, Resampling, seed_counts
 from fairway.analysis.metrics_table import metrics_document, metrics_markdown, metrics_rows
 from fairway.analysis.results import read_result
@@ -47,8 +47,8 @@ def test_a_quantity_is_computed_for_every_resample() -> None:
     [
         ([None] * 5, "5 seeds"),
         ([0, 1, 2, 3, 4], "5 seeds"),
-        ([0, 1, 2, 0, 1], "3 windows"),
-        ([0, 0, 0, 0, 0], "1 window"),
+        ([0, 1, 2, 0, 1], "3 windows in 5 replays"),
+        ([0, 0, 0, 0, 0], "1 window in 5 replays"),
     ],
 )
 def test_fewer_windows_than_seeds_are_said(
@@ -59,6 +59,34 @@ def test_fewer_windows_than_seeds_are_said(
     assert result.sample == sample
     document = metrics_document(metrics_rows([result], RESAMPLING), RESAMPLING)
     assert f"\n\n{sample}, simulated" in metrics_markdown(document)
+
+
+def test_a_request_that_was_replayed_several_times_is_counted_once(write: Write, tmp_path: Path) -> None:
+    write(tmp_path, "w", "fcfs", of_runs={"window": [4, 4, 4, 4, 6]})
+    result = read_result(tmp_path, "w", "fcfs")
+    requests = pd.read_parquet(tmp_path / "w/fcfs/requests.parquet")
+    requests["window"] = np.where(requests.seed == 5, 6, 4)
+    counted, warm_up = requests[requests.phase != "warm-up"], requests[requests.phase == "warm-up"]
+    rows = metrics_rows([result], RESAMPLING)
+    for row in rows:
+        chosen = counted if row.phase == "all" else counted[counted.phase == row.phase]
+        if row.prompts != "all":
+            chosen = chosen[(chosen.prompt_tokens <= 2048) == (row.prompts == "short")]
+        if row.kind != "all":
+            chosen = chosen[chosen.kind == row.kind]
+        assert row.requests == len(chosen)
+        assert row.distinct == len(chosen[["window", "request"]].drop_duplicates()) < row.requests
+    page = metrics_markdown(metrics_document(rows, RESAMPLING))
+    assert f"| all | fcfs | {wording.count(rows[0].requests, rows[0].distinct)} |" in page
+    distinct = len(warm_up[["window", "request"]].drop_duplicates())
+    assert f"Not counted: {len(warm_up):,} requests ({distinct:,} distinct) of the warm-up" in page
+
+
+def test_windows_that_are_replayed_once_say_no_more(write: Write, tmp_path: Path) -> None:
+    write(tmp_path, "w", "fcfs", of_runs={"window": [0, 1, 2, 3, 4]})
+    rows = metrics_rows([read_result(tmp_path, "w", "fcfs")], RESAMPLING)
+    assert {row.distinct for row in rows} == {None}
+    assert "distinct" not in metrics_markdown(metrics_document(rows, RESAMPLING))
 
 
 def test_windows_widen_the_interval(write: Write, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def configuration(path: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow  # its start-up takes longer than its replay
 def test_aisimulate_finds_the_same_hits_under_fcfs(program: Path, trace: Trace, tmp_path: Path) -> None:
     path, config, out = tmp_path / "1.jsonl", tmp_path / "config.json", tmp_path / "out"
     write_trace(trace, path)

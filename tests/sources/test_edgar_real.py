@@ -111,6 +111,13 @@ def test_filings_that_were_read_by_eye(ticker: str, real_data: Path, tmp_path: P
         assert text.split("\n").count(line) == count
 
 
+def test_the_data_page_lists_them(root: Path) -> None:
+    page = (root / "data/README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| [^|]+ \| ([A-Z]+), (\d{10}-\d{2}-\d{6}) \|", page, re.MULTILINE)
+    assert dict(listed) == {one.ticker: one.accession for one in pinned_filings() if one.ticker in READ}
+    assert len(listed) == len(READ) >= 5
+
+
 @pytest.mark.slow
 def test_all_filings_have_clean_text_by_item(real_data: Path, tmp_path: Path) -> None:
     for filing in pinned_filings():

@@ -52,6 +52,35 @@ def test_the_text_does_not_depend_on_the_locale(tmp_path: Path, root: Path) -> N
     assert made[0] == made[1]
 
 
+def test_characters_of_two_bytes_and_hidden_elements() -> None:
+    page = (
+        "<html><body><p hidden>dei:DocumentType</p><p hidden='hidden'>10-Q</p><p>Net sales \u2013 5</p></body></html>"
+    )
+    assert lines_of(decode(page.encode("utf-16"))) == ["Net sales \u2013 5"]
+    assert lines_of(decode(page.encode("utf-16")[:-1])) == ["Net sales \u2013 5"]
+
+
+def test_text_below_hundreds_of_elements_is_kept() -> None:
+    depth = 400
+    assert lines_of(f"<html><body>{'<div>' * depth}Net sales{'</div>' * depth}</body></html>") == ["Net sales"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"%PDF-1.7\n1 0 obj\n", "a PDF file"),
+        (gzip.compress(NOISY), "a gzip file"),
+        (b"PK\x03\x04rest", "a zip archive"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "a Git LFS pointer"),
+    ],
+)
+def test_a_document_without_characters_is_named(content: bytes, kind: str, tmp_path: Path) -> None:
+    document = tmp_path / "q.htm"
+    document.write_bytes(content)
+    with pytest.raises(InputError, match=rf"q\.htm: this is {kind}, not HTML or plain text\. Remedy: "):
+        extract_text(pinned_filings()[0], document)
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_have_characters(content: bytes) -> None:
     text = decode(content)

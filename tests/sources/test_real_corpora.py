@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.sources.models import byte_vocabulary, llama_model
 
 from fairway.calibration.assembly import write_built_trace
 from fairway.calibration.record import PhasedCalibration
@@ -132,6 +133,12 @@ def test_what_is_unique_is_text_of_the_corpus(filings: Filings, workload: Phased
     assert any(one & other for one, other in pairwise(shared))
 
 
+def tekken_model() -> dict[str, Any]:
+    vocabulary = [{"rank": rank, "token_bytes": token} for rank, token in enumerate(byte_vocabulary(130_072))]
+    config = {"pattern": r".", "default_num_special_tokens": 1000, "default_vocab_size": 131_072}
+    return {"config": config, "vocab": [*vocabulary, {"rank": 130_072, "token_bytes": "eA=="}]}
+
+
 ROW = {"question": "Who?", "paragraphs": [{"title": "A", "paragraph_text": "B is C."}]}
 
 
@@ -191,35 +198,54 @@ def test_the_hub_s_table_is_held_against_the_schema(monkeypatch: pytest.MonkeyPa
         read_question_source(question_source(None))
 
 
-LLAMA = "eQ== 0\neA== 1\nIA== 2\n"  # y, x, blank
-
-
 def test_a_tokenizer_comes_from_its_file_or_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tokenizer.model"
-    file.write_text(LLAMA, encoding="ascii")
+    file.write_text(llama_model(), encoding="ascii")
     tokenizer = load_tokenizer(TokenizerSource("llama-3", str(file)))
-    assert (tokenizer.encode("xy x"), tokenizer.bos) == ([1, 0, 2, 1], 128_000)
-    model = {
-        "config": {"pattern": r".", "default_num_special_tokens": 1000, "default_vocab_size": 1002},
-        "vocab": [{"rank": rank, "token_bytes": token} for rank, token in enumerate(["eQ==", "eA==", "IA=="])],
-    }
-    file.write_text(json.dumps(model), encoding="ascii")
-    assert load_tokenizer(TokenizerSource("mistral-tekken", str(file))).encode("yx") == [1000, 1001]
-    for content in ("not a model", "eQ==\n", "{}"):
+    assert (tokenizer.encode("xy x"), tokenizer.bos) == ([*b"xy x"], 128_000)
+    file.write_text(json.dumps(tekken_model()), encoding="ascii")
+    assert load_tokenizer(TokenizerSource("mistral-tekken", str(file))).encode("yx") == [
+        1000 + ord("y"),
+        1000 + ord("x"),
+    ]
+    for content in ("", "not a model", "eQ==\n", "{}"):
         file.write_text(content, encoding="ascii")
         for name in ("llama-3", "mistral-tekken"):
             with pytest.raises(InputError, match=r"tokenizer\.model: the tokenizer model cannot be read"):
                 load_tokenizer(TokenizerSource(name, str(file)))  # type: ignore[arg-type]
     monkeypatch.setattr("fairway.sources.tokenizer.find_spec", lambda _: None)
     with pytest.raises(
-        InputError, match=r"llama-models \(Meta's licence\).*tokenizer\.name to another \(mistral-tekken\)"
+        InputError,
+        match=r"llama-models \(Meta's licence\).*make real-env.*tokenizer\.name to another \(mistral-tekken\)",
     ):
         load_tokenizer(TokenizerSource("llama-3", None))
+    with pytest.raises(InputError, match=r"Remedy: \.venv/bin/python -m pip install --no-deps mistral-common, or"):
+        load_tokenizer(TokenizerSource("mistral-tekken", None))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda lines: lines[:-1], "127,999 different tokens, where 128,000 are numbered from 0"),  # cut off
+        (lambda lines: [*lines[:-1], lines[0]], "127,999 different tokens"),
+        (lambda lines: [*lines[:-1], "/////w== 0"], "128,000 different tokens"),
+        (lambda lines: [*lines[:-1], "/////w== -1"], "128,000 different tokens"),
+        (lambda lines: [*lines[:-1], f"/////w== {10**12}"], "128,000 different tokens"),
+        (lambda lines: ["/////w== 0", *lines[1:]], "no token for the byte 0x00"),
+    ],
+)
+def test_a_vocabulary_that_is_not_whole_is_refused(
+    change: Callable[[list[str]], list[str]], problem: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "tokenizer.model"
+    file.write_text("\n".join(change(llama_model().splitlines())), encoding="ascii")
+    with pytest.raises(InputError, match=f"tokenizer model cannot be read \\({problem}"):
+        load_tokenizer(TokenizerSource("llama-3", str(file)))
 
 
 def test_names_of_special_tokens_in_a_text_are_text(tmp_path: Path) -> None:
     file = tmp_path / "tokenizer.model"
-    file.write_text("".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256)), "ascii")
+    file.write_text(llama_model(), "ascii")
     tokenizer = load_tokenizer(TokenizerSource("llama-3", str(file)))
     text = "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|>"
     assert tokenizer.encode(text) == list(text.encode())

@@ -1,6 +1,5 @@
 """Real corpora through the workflow: a mirror with few filings, every job a process of its own."""
 
-import base64
 import hashlib
 import json
 import os
@@ -14,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sources.models import llama_model
 
-from fairway.sources.edgar.listing import Filing, write_listing
+from fairway.sources.edgar.listing import Filing, pinned_filings, write_listing
 from fairway.traces.corpus import read_corpus
+from fairway.traces.filings import Filings
 
 pytestmark = pytest.mark.xdist_group("sources")
-BYTES = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
 
 
 def filings_in(folder: Path, count: int) -> list[Filing]:
@@ -50,7 +50,7 @@ class Run:
         self.folder.mkdir()
         listing, model, questions = (self.folder / name for name in ("list.csv", "tokenizer.model", "q.jsonl"))
         write_listing(filings, listing)
-        model.write_text(BYTES, encoding="ascii")
+        model.write_text(llama_model(), encoding="ascii")
         row = {"question": "Who?", "paragraphs": [{"title": "A", "paragraph_text": "B"}]}
         questions.write_text(json.dumps(row) + "\n", encoding="utf-8")
         text = (root / "config/sources.yaml").read_text(encoding="utf-8")
@@ -177,6 +177,28 @@ def test_sixteen_jobs_at_once_keep_to_the_limit(start_run: Callable[..., tuple[R
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(mirror.seen) == 40
     assert mirror.most_in_a_second() <= 10
+
+
+@pytest.mark.slow
+def test_all_real_filings_come_from_a_mirror_once(
+    root: Path, real_data: Path, tmp_path: Path, start_mirror: Callable[[Path], Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    mirror = start_mirror(real_data / "edgar")
+    run = Run(root, tmp_path, mirror.address, list(pinned_filings()), "real")
+    done = run.make("data/corpus/sec.json", cores=16)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, asked = run.made(), len(mirror.seen)
+    corpus = read_corpus(run.folder / "data/corpus/sec.json")
+    assert isinstance(corpus, Filings)
+    assert len(corpus.filing_tokens) == len(mirror.documents_asked()) == 64
+    assert mirror.most_in_a_second() <= 10
+    with capsys.disabled():
+        print(f"\n64 filings: {corpus}; {asked} requests, at most {mirror.most_in_a_second()} in a second")
+    for folder in ("filings", "corpus"):
+        shutil.rmtree(run.folder / "data" / folder)
+    assert run.make("data/corpus/sec.json", cores=16).returncode == 0
+    assert run.made() == first and len(first) == 65
+    assert len(mirror.seen) == asked, "the documents are in the cache"
 
 
 @pytest.mark.slow

@@ -113,7 +113,14 @@ def test_workloads_know_their_corpus() -> None:
         "sec": "sec",
         "musique": "musique",
         "mooncake": "mooncake",
+        "conversation": "mooncake",
     }
+
+
+def test_the_conversation_trace_is_replayed_as_the_agent_trace_is() -> None:
+    for load in ("0.9", "1.1"):
+        agents, conversations = (load_workload(FOLDER / f"{name}-{load}.yaml") for name in ("mooncake", "conversation"))
+        assert dataclasses.replace(conversations, name=agents.name) == agents
 
 
 @pytest.mark.parametrize(

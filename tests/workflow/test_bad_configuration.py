@@ -129,6 +129,17 @@ def test_shipped_configurations_are_good(name: str, seeds: int, root: Path) -> N
     assert len(configuration.seeds) == seeds
 
 
+@pytest.mark.parametrize("name", ["real", "real-subset", "real-sample", "real-conversation"])
+def test_real_data_run_under_every_policy(name: str, root: Path) -> None:
+    quick = root / "config/quick.yaml"
+    real, full = (load_configuration([quick, root / f"config/{one}.yaml"], root) for one in (name, "full"))
+    assert real.policies == full.policies
+    if name in ("real", "real-subset"):
+        assert real.workloads == tuple(workload for workload in full.workloads if not workload.startswith("sweep-"))
+    else:
+        assert real.workload_variants.policies == full.policies
+
+
 def test_the_second_seeds_are_no_others_ones(root: Path) -> None:
     quick = root / "config/quick.yaml"
     first, second = (

@@ -44,14 +44,16 @@ def variant_options():
 ABLATIONS = ["fairway", "fairway-absolute", "fairway-nofair", "fairway-absolute-nofair"]
 ABLATION_WORKLOADS = ["sec-short-0.9", "sec-long-0.9", "sec-mixed-0.9", "sec-mixed-1.1"]
 COMPARED = [*GROUPS["baselines"], "fairway"]
+# Recorded traces beside the claims' own: no figure names one that is not configured.
+RECORDED = [name for name in TABLE_WORKLOADS if name.startswith("conversation-")]
 MOVED = ["fairway", *GROUPS["one_parameter_moved"]]
 # Each figure's workloads and policies; it is drawn if at least one result of them is configured.
 STUDIES = {
-    "scenarios": (SETS["eleven"], COMPARED),
+    "scenarios": ([*SETS["eleven"], *RECORDED], COMPARED),
     "plane": (SETS["dynamic"], [*COMPARED, "srpt"]),
     "targets": (SETS["dynamic"], COMPARED),
     "ablations": (ABLATION_WORKLOADS, ABLATIONS),
-    "spread": (SETS["fourteen"], ["fcfs"]),
+    "spread": ([*SETS["fourteen"], *RECORDED], ["fcfs"]),
     "sensitivity": (SETS["tuning"], MOVED),
     "regimes": (SETS["sweep"], COMPARED),
 }

@@ -20,7 +20,7 @@ from fairway.analysis.metrics import NS_PER_S, Selection
 from fairway.analysis.results import Array, Result
 from fairway.errors import InputError
 from fairway.files import SEAL, is_sealed
-from fairway.rows import SERVED, order_statistic
+from fairway.rows import order_statistic
 
 REMEDY = "run scripts/compute_bounds.py on the traces that were replayed"
 
@@ -49,6 +49,7 @@ class BoundsRow:
     request_bound_worst_s: float  # the maximum over seeds
     request_bound_mean_s: float
     seeds: int
+    distinct: int | None = None  # requests of a recorded trace whose windows are replayed several times
 
 
 def read_bounds(path: Path) -> dict[int, LeastWork]:
@@ -92,6 +93,7 @@ def bounds_row(result: Result, bounds: Mapping[int, LeastWork], selection: Selec
         request_bound_worst_s=int(least_ns.max()) / NS_PER_S,
         request_bound_mean_s=int(least_ns.sum()) / len(least_ns) / NS_PER_S,
         seeds=len(result.seeds),
+        distinct=result.distinct(selection.served(result)),
     )
 
 
@@ -126,6 +128,6 @@ def _select(
     of_seed = requests["seed"] == seed
     if seed not in bounds or int(requests["request"][of_seed].max()) >= len(bounds[seed].size_ns):
         raise InputError(f"the bounds of {result.workload} lack requests of seed {seed}", remedy=REMEDY)
-    chosen = of_seed & selection.keeps(result) & (requests["outcome"] == SERVED)
+    chosen = of_seed & selection.served(result)
     places = requests["request"][chosen]
     return requests["arrival_ns"][chosen], LeastWork(bounds[seed].size_ns[places], bounds[seed].least_ns[places])

@@ -29,7 +29,7 @@ def _lines(row: BoundsRow, lowest_mean_s: float, policy: str) -> tuple[tuple[str
     lowest = f"{wording.number(lowest_mean_s)}, {policy}"
     percentiles = (row.request_bound_p50_s, row.request_bound_p95_s, row.request_bound_p99_s, row.request_bound_worst_s)
     mean, request_mean = wording.number(row.mean_bound_mean_s), wording.number(row.request_bound_mean_s)
-    count = f"{row.requests:,}"
+    count = wording.count(row.requests, row.distinct)
     return (
         (what, "bound-mean", count, "-", "-", "-", "-", mean, lowest),
         (what, "bound-request", count, *map(wording.number, percentiles), request_mean, lowest),

@@ -16,6 +16,7 @@ from fairway.analysis.causes import KnownCause
 from fairway.analysis.inputs import Expected, Inputs
 from fairway.analysis.metrics import extrapolated_tokens_share
 from fairway.analysis.not_counted import not_counted
+from fairway.analysis.results import Result
 from fairway.analysis.tables import Document, csv_of, read_table, write_pages
 from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, UNHELD, VERDICTS, Answer, Edit, exact_edits
 from fairway.files import sha256
@@ -47,6 +48,7 @@ def claims_document(
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
         "seeds": min((len(result.seeds) for result in tabulated), default=0),
+        "sample": _repeated_windows(tabulated),
         "seed_numbers": sorted({seed for result in tabulated for seed in result.seeds}),
         "not_counted": not_counted(tabulated),
         "workloads": list(expected.groups[0].workloads),
@@ -68,6 +70,12 @@ def claims_document(
             for answered in measured
         ],
     }
+
+
+def _repeated_windows(results: Sequence[Result]) -> str | None:
+    """Say how few windows the results rest on where seeds repeat some; None where none does."""
+    repeated = [result for result in results if result.repeats_windows]
+    return min(repeated, key=lambda result: result.runs_count).sample if repeated else None
 
 
 def write_claims(folder: Path, document: Document) -> None:
@@ -148,7 +156,7 @@ def head_lines(document: Document) -> list[str]:
     """What the table rests on, one paragraph each: verdicts, seeds, step times, what is not counted, edits."""
     counts = ", ".join(f"{verdict}: {n}" for verdict, n in document["verdicts"].items())
     rests = [
-        f"{document['seeds']} seeds",
+        document.get("sample") or f"{document['seeds']} seeds",
         f"step times: {', '.join(document['profiles']) or 'none'}",
         f"corpus: {', '.join(document['corpora']) or 'none'}",
         wording.extrapolated(document["extrapolated_share"]),
@@ -222,7 +230,8 @@ def evidence_words(claim: Mapping[str, Any]) -> str:
     """Say what a claim's answer rests on."""
     parts = [claim["evidence"]]
     if claim["sample"]:
-        parts.append(f"{claim['requests']:,} requests, {claim['refused']:,} refused, {claim['sample']}")
+        requests = wording.requests(claim["requests"], claim.get("distinct"))
+        parts.append(f"{requests}, {claim['refused']:,} refused, {claim['sample']}")
     if claim["cases"]:
         parts.append(f"{claim['cases']:,} cases")
     return ", ".join(parts)

@@ -41,6 +41,7 @@ class ComparisonRow:
     profile: str
     corpus: str
     not_counted: str
+    distinct: int | None = None  # requests of a recorded trace whose windows are replayed several times
 
 
 def comparison_rows(study: Study, policy: str) -> tuple[ComparisonRow, ...]:
@@ -112,13 +113,15 @@ def _row(
         profile=result.profile,
         corpus=result.corpus,
         not_counted=not_counted([result]),
+        distinct=study.distinct(workload, policy),
     )
 
 
 def _section(rows: Sequence[ComparisonRow]) -> str:
     first = rows[0]
+    requests = wording.requests(first.requests, first.distinct)
     head = (
-        f"### {first.workload}, {first.phase}\n\n{first.requests:,} requests, {first.sample}, "
+        f"### {first.workload}, {first.phase}\n\n{requests}, {first.sample}, "
         f"{wording.together(row.evidence for row in rows)} ({first.profile}), {first.corpus} corpus. "
         f"{first.not_counted} Ratios of {first.policy} to the other; 95% "
         "intervals of the paired bootstrap; a tie unless the interval leaves 1 out. The best baseline has the lowest "

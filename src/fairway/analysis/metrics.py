@@ -35,6 +35,11 @@ class Selection:
     kind: str | None = None
     prompts: str | None = None  # "short" or "long"
 
+    def served(self, result: Result) -> BoolArray:
+        """Say which of a result's requests are selected and were served: (requests,)."""
+        served: BoolArray = self.keeps(result) & (result.requests["outcome"] == SERVED)
+        return served
+
     def keeps(self, result: Result) -> BoolArray:
         """Say which of a result's requests are selected, served or not: (requests,)."""
         keep = np.ones(len(result.requests["seed"]), dtype=bool)
@@ -56,7 +61,8 @@ class TtftPool:
 
     def __init__(self, result: Result, selection: Selection = EVERYTHING) -> None:
         requests = result.requests
-        keep = selection.keeps(result) & (requests["outcome"] == SERVED)
+        keep = selection.served(result)
+        self.distinct = result.distinct(keep)  # requests, if a recorded trace's were replayed several times
         ttft_ns = np.ma.getdata(requests["first_token_ns"] - requests["arrival_ns"])[keep]
         self.by_seed_ns = _by_seed(ttft_ns, requests["seed"][keep], result.seeds)
         self._pool = SeedPool(self.by_seed_ns)
@@ -89,7 +95,7 @@ class TtftPool:
 
 def hit_rate(result: Result, selection: Selection, counts: IntArray) -> FloatArray:
     """Hit tokens over prompt tokens of the selected, served requests: (resamples + 1,)."""
-    keep = selection.keeps(result) & (result.requests["outcome"] == SERVED)
+    keep = selection.served(result)
     seed = result.requests["seed"][keep]
     hits = _sums(np.ma.getdata(result.requests["hit_tokens"])[keep], seed, result.seeds)
     return ratio(hits, _sums(result.requests["prompt_tokens"][keep], seed, result.seeds), counts)

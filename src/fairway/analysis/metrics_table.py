@@ -64,6 +64,7 @@ class MetricsRow:
     profile: str
     corpus: str
     not_counted: str
+    distinct: int | None = None  # requests of a recorded trace whose windows are replayed several times
 
 
 def metrics_rows(results: Sequence[Result], resampling: Resampling) -> tuple[MetricsRow, ...]:
@@ -185,6 +186,7 @@ def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampl
         profile=result.profile,
         corpus=result.corpus,
         not_counted=not_counted([result]),
+        distinct=pool.distinct,
     )
 
 
@@ -260,7 +262,7 @@ def _line(row: MetricsRow) -> tuple[str, ...]:
     return (
         wording.selected(row.phase, row.prompts, row.kind),
         _said(row),
-        f"{row.requests:,}",
+        wording.count(row.requests, row.distinct),
         f"{row.refused:,}",
         wording.bounded(row.p50_s, row.p50_low_s, row.p50_high_s),
         wording.number(row.p95_s),

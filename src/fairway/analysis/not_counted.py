@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fairway.analysis import wording
 from fairway.analysis.metrics import EVERYTHING, refused, replaced_seeds
 from fairway.analysis.results import Result
 
@@ -18,12 +19,21 @@ def not_counted(results: Iterable[Result]) -> str:
         first.setdefault(result.workload, result)
     chosen = list(first.values())
     parts = [
-        f"{sum(result.warm_up_requests for result in chosen):,} requests of the warm-up",
+        f"{_warm_up(chosen)} of the warm-up",
         f"{sum(refused(result, EVERYTHING) for result in chosen):,} refused requests",
         *_by_text(chosen, [result.left_out for result in chosen]),
         *_by_text(chosen, [_replaced(result) for result in chosen]),
     ]
     return f"Not counted: {'; '.join(parts)}."
+
+
+def _warm_up(results: Sequence[Result]) -> str:
+    total = sum(result.warm_up_requests for result in results)
+    if not total or not any(result.repeats_windows for result in results):
+        return wording.requests(total, None)
+    distinct = [result.distinct_warm_up_requests for result in results]
+    pairs = zip(results, distinct, strict=True)
+    return wording.requests(total, sum(result.warm_up_requests if one is None else one for result, one in pairs))
 
 
 def _by_text(results: Sequence[Result], texts: Sequence[str]) -> list[str]:

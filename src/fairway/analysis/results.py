@@ -15,6 +15,7 @@ from fairway.analysis import wording
 from fairway.errors import InputError
 
 WARM_UP = "warm-up"
+EVERY_ROW = slice(None)
 _DECIDED_BY = {"vllm-virtual": " with vLLM's own scheduler"}  # by backend; others follow the readable engine's rules
 
 Array = npt.NDArray[Any]
@@ -84,15 +85,44 @@ class Result:
         return len(set(self.blocks))
 
     @property
+    def repeats_windows(self) -> bool:
+        """Whether several seeds replay one window of a recorded trace, so that its requests are counted once a seed."""
+        return self.runs_count < len(self.seeds)
+
+    @property
     def sample(self) -> str:
         """How many independent runs there are, in words: fewer windows than seeds count as windows."""
-        count = self.runs_count
-        return _counted(count, "window") if count < len(self.seeds) else _counted(count, "seed")
+        if not self.repeats_windows:
+            return _counted(self.runs_count, "seed")
+        replays = _counted(len(self.seeds), "replay")
+        return f"{_counted(self.runs_count, 'window')} in {replays}"
 
     @property
     def warm_up_requests(self) -> int:
         """How many requests of the warm-up were left out."""
         return int(self.runs["requests"].sum()) - len(self.requests["seed"])
+
+    @property
+    def distinct_warm_up_requests(self) -> int | None:
+        """How many different requests those are, or None where no window is repeated. They begin their window."""
+        if not self.repeats_windows:
+            return None
+        longest: dict[int, int] = {}
+        for seed, window, requests in zip(self.seeds, self.blocks, self.runs["requests"].tolist(), strict=True):
+            warm_up = requests - int((self.requests["seed"] == seed).sum())
+            longest[window] = max(warm_up, longest.get(window, 0))
+        return sum(longest.values())
+
+    def distinct(self, keep: Array | slice) -> int | None:
+        """Return how many requests of the recorded trace the kept rows are, or None where no window is repeated.
+
+        A seed begins at its window's first request, so a row's number is its request's place in the window.
+        """
+        if not self.repeats_windows:
+            return None
+        window_of = dict(zip(self.seeds, self.blocks, strict=True))
+        rows = zip(self.requests["seed"][keep].tolist(), self.requests["request"][keep].tolist(), strict=True)
+        return len({(window_of[seed], request) for seed, request in rows})
 
     @property
     def left_out(self) -> str:

@@ -77,6 +77,11 @@ class Study:
         """Say whether the result of one of these policies on a workload was changed after it was written."""
         return any(self.collection.results[(workload, policy)].edited for policy in policies)
 
+    def distinct(self, workload: str, policy: str) -> int | None:
+        """Return how many different requests the served ones of that phase are, if windows were replayed repeatedly."""
+        result = self.collection.results[(workload, policy)]
+        return result.distinct(Selection(phase=self.selected_phase(workload)).served(result))
+
     def check_served(self, workload: str, policy: str) -> None:
         """Raise InputError if no request of the phase that percentiles are over was served."""
         if not self.counted(workload, policy)[0]:

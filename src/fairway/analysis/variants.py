@@ -12,7 +12,7 @@ from fairway.analysis.claims import ClaimsFile
 from fairway.analysis.collection import Key
 from fairway.analysis.inputs import Inputs
 from fairway.analysis.not_counted import not_counted
-from fairway.analysis.results import Result
+from fairway.analysis.results import EVERY_ROW, Result
 from fairway.analysis.study import Study
 from fairway.analysis.tables import Document
 from fairway.analysis.verdicts import Answer, answer_claims
@@ -93,10 +93,13 @@ def variants_document(
     rows: Sequence[VariantRow], latencies: Sequence[LatencyRow], variants: Sequence[Variant], study: Study
 ) -> Document:
     """Put both into one JSON-ready document."""
+    asked = {row.variant for row in rows}
+    unasked = {variant.name: _rests_on(variant) for variant in variants if variant.name not in asked}
     return {
         "not_counted": {
             variant.name: f"{not_counted(variant.results.values())}{_edited(study, variant)}" for variant in variants
         },
+        **({"unasked": unasked} if unasked else {}),
         "rows": [dataclasses.asdict(row) for row in rows],
         "latencies": [dataclasses.asdict(row) for row in latencies],
     }
@@ -106,14 +109,12 @@ def variants_markdown(document: Document) -> str:
     """The page: for each variant what it changes of the claims, then the latencies."""
     rows = [VariantRow(**record) for record in document["rows"]]
     latencies = [LatencyRow(**record) for record in document["latencies"]]
-    sections = [
-        _section(
-            [row for row in rows if row.variant == variant],
-            [row for row in latencies if row.variant == variant],
-            remark,
-        )
-        for variant, remark in document["not_counted"].items()
-    ]
+    sections = []
+    for variant, remark in document["not_counted"].items():
+        of_variant = [row for row in rows if row.variant == variant]
+        head = _claims(of_variant, remark) if of_variant else f"{document['unasked'][variant]} {remark}"
+        table = _latency_table([row for row in latencies if row.variant == variant])
+        sections += [f"### {variant}", head, table]
     return "\n\n".join(sections) + "\n"
 
 
@@ -197,11 +198,22 @@ def _point(study: Study, name: str, workload: str, policy: str) -> float:
     return float(study.functions(workload)[name](policy)[0])
 
 
-def _section(rows: Sequence[VariantRow], latencies: Sequence[LatencyRow], remark: str) -> str:
+def _rests_on(variant: Variant) -> str:
+    """Say what the latencies of a variant rest on that no claim asks for."""
+    by_workload = {workload: result for (workload, _), result in variant.results.items()}
+    first = next(iter(by_workload.values()))
+    counts = [
+        f"{workload} {wording.requests(len(result.requests['seed']), result.distinct(EVERY_ROW))}"
+        for workload, result in by_workload.items()
+    ]
+    return f"No claim asks its workloads: {', '.join(counts)}; {first.sample}, {first.rests_on} ({first.profile})."
+
+
+def _claims(rows: Sequence[VariantRow], remark: str) -> str:
     first = rows[0]
     counts = {change: sum(row.changes == change for row in rows) for change in (VERDICT, CHECKS, NOTHING)}
     head = (
-        f"### {first.variant}\n\nClaims that ask varied workloads: {len(rows)}; of them {counts[VERDICT]} with another "
+        f"Claims that ask varied workloads: {len(rows)}; of them {counts[VERDICT]} with another "
         f"verdict, {counts[CHECKS]} with the same verdict but other checks true. {first.sample}, "
         f"{wording.together(row.evidence for row in rows)} ({first.profile}). {remark}"
     )
@@ -219,8 +231,12 @@ def _section(rows: Sequence[VariantRow], latencies: Sequence[LatencyRow], remark
             for row in rows
         ),
     )
+    return f"{head}\n\n{claims}"
+
+
+def _latency_table(rows: Sequence[LatencyRow]) -> str:
     columns = ("Workload", "Policy", "p50 s by default", "p50 s", "p99 s by default", "p99 s")
-    return "\n\n".join((head, claims, markdown.table(columns, map(_latency_line, latencies))))
+    return markdown.table(columns, map(_latency_line, rows))
 
 
 def _latency_line(row: LatencyRow) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from fairway.analysis.collection import Key
 from fairway.analysis.expressions import Value
 from fairway.analysis.inputs import Inputs
 from fairway.analysis.metrics import EVERYTHING, BoolArray, refused
+from fairway.analysis.results import EVERY_ROW
 from fairway.analysis.vocabulary import Trail, Vocabulary
 from fairway.rows import Move
 
@@ -95,6 +96,7 @@ class Answer:
     edits: tuple[Edit, ...]
     detail: str  # what the exact checks found
     cases: int  # in which they looked
+    distinct: int | None = None  # requests, if a recorded trace's were replayed several times
 
 
 def answer_claims(claims: ClaimsFile, inputs: Inputs, resampling: Resampling) -> tuple[Answer, ...]:
@@ -153,6 +155,7 @@ class _Judge:
             ),
             detail="; ".join(self._inputs.exact[name].detail for name in sorted(trail.exact)),
             cases=sum(self._inputs.exact[name].cases for name in sorted(trail.exact)),
+            distinct=self._distinct(keys),
         )
 
     def _decide(self, claim: Claim, item: Item, workload: str, total: Trail) -> tuple[CheckOutcome, BoolArray | None]:
@@ -238,6 +241,13 @@ class _Judge:
         """Requests after the warm-up; the policies of one workload serve the same ones."""
         by_workload = {key[0]: len(self._inputs.results[key].requests["seed"]) for key in keys}
         return sum(by_workload.values())
+
+    def _distinct(self, keys: Sequence[Key]) -> int | None:
+        """Different ones of those requests, workload by workload, or None where no window is repeated."""
+        results = {key[0]: self._inputs.results[key] for key in keys}.values()
+        if not any(result.repeats_windows for result in results):
+            return None
+        return sum(result.distinct(EVERY_ROW) or len(result.requests["seed"]) for result in results)
 
     def _edit(self, key: Key) -> Edit:
         check = self._inputs.edits[key]

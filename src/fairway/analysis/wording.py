@@ -16,6 +16,16 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def count(rows: int, distinct: int | None) -> str:
+    """Say how many rows there are, and how many different requests where one was replayed several times."""
+    return f"{rows:,}" if distinct is None else f"{rows:,} ({distinct:,} distinct)"
+
+
+def requests(rows: int, distinct: int | None) -> str:
+    """Say how many requests there are, as ``count`` does."""
+    return f"{rows:,} requests" if distinct is None else f"{rows:,} requests ({distinct:,} distinct)"
+
+
 def bounded(point: float, low: float | None, high: float | None) -> str:
     """Say a number with its interval, if it has one."""
     return number(point) if low is None or high is None else f"{number(point)} [{number(low)}, {number(high)}]"

