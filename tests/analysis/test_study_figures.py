@@ -133,6 +133,14 @@ def test_it_says_what_it_rests_on(name: str, drawn: Callable[[str], Figure]) -> 
         assert part in words
 
 
+def test_a_remark_is_broken_into_lines_of_like_length() -> None:
+    text = "n = 4,778 requests per policy (957 distinct, 0 refused), 1 window in 5 replays pooled; real corpus of text"
+    lines = style._even_lines(text, 100)
+    assert " ".join(lines) == text and len(lines) == 2
+    assert max(map(len, lines)) - min(map(len, lines)) < 12
+    assert style._even_lines("short", 100) == ["short"]
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_it_says_what_is_missing(name: str, drawn: Callable[[str], Figure]) -> None:
     assert f"not there: {MISSING}" in " ".join(" ".join(texts(drawn(name))).split())

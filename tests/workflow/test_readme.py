@@ -12,6 +12,7 @@ import yaml
 
 from fairway.analysis.readme import markers, replace_between
 from fairway.analysis.reference import CLAIMS_MARK, readme_with, write_reference
+from fairway.analysis.wording import number
 from fairway.errors import InputError
 
 BEGIN, END = markers(CLAIMS_MARK)
@@ -101,3 +102,15 @@ def test_a_table_takes_the_old_one_s_place() -> None:
 def test_a_readme_without_one_place_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="no place for the claims table"):
         replace_between(text, CLAIMS_MARK, "new", Path("README.md"))
+
+
+def test_the_spreads_of_recorded_traces_are_those_of_their_references(root: Path) -> None:
+    page = (root / "data/README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[`(real-[a-z]+)`\]\(\S+\) .*\| ([\d.,]+), ([\d.,]+) \|$", page, re.MULTILINE)
+    assert [name for name, *_ in listed] == ["real-sample", "real-conversation"]
+    for name, *said in listed:
+        tables = json.loads((root / f"docs/reference/{name}/reference.json").read_text(encoding="utf-8"))["tables"]
+        rows = [row for row in tables["metrics"]["rows"] if (row["policy"], row["phase"]) == ("fcfs", "measured")]
+        assert said == [number(row["uncached_p95_over_p5"]) for row in rows]
+        policies = {row["policy"] for row in tables["metrics"]["rows"]}
+        assert len(policies) == len(tables["claims"]["policies"]) == 22

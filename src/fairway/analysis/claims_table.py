@@ -155,12 +155,14 @@ def terminal(document: Document, folder: Path) -> str:
 def head_lines(document: Document) -> list[str]:
     """What the table rests on, one paragraph each: verdicts, seeds, step times, what is not counted, edits."""
     counts = ", ".join(f"{verdict}: {n}" for verdict, n in document["verdicts"].items())
+    resampling = document["resampling"]
+    drawn = "windows" if document.get("sample") else "seeds"
     rests = [
         document.get("sample") or f"{document['seeds']} seeds",
         f"step times: {', '.join(document['profiles']) or 'none'}",
         f"corpus: {', '.join(document['corpora']) or 'none'}",
         wording.extrapolated(document["extrapolated_share"]),
-        f"{document['resampling']['resamples']:,} resamples of seeds, {document['resampling']['confidence_percent']}%",
+        f"{resampling['resamples']:,} resamples of {drawn}, {resampling['confidence_percent']}%",
     ]
     head = [
         f"{len(document['claims'])} claims. {counts[0].upper()}{counts[1:]}.",

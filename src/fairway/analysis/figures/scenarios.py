@@ -111,7 +111,8 @@ def _draw_ratio(axes: Axes, place: int, comparison: Comparison) -> None:
 def _step(axes: Axes) -> float:
     """Distance of ticks on an axis of ratios around 1, so that at most about eight are labelled."""
     low, high = axes.get_xlim()
-    return float(next((step for step in (0.05, 0.1, 0.2, 0.5, 1.0) if (high - low) / step <= 8), np.ceil(high / 8)))
+    steps = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+    return float(next((step for step in steps if (high - low) / step <= 8), np.ceil(high / 8)))
 
 
 def _add_legend(figure: Figure, lines: list[_Line], policy: str) -> None:

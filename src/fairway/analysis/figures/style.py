@@ -150,9 +150,20 @@ def add_provenance(
     """
     width = round(figure.get_figwidth() * _LETTERS_PER_IN)
     given = [*([remark] if remark else []), *provenance(results, missing, phase_of).splitlines()]
-    lines = [line for text in given for line in textwrap.wrap(text, width, break_on_hyphens=False)]
+    lines = [line for text in given for line in _even_lines(text, width)]
     figure.text(0.5, 0.04 / figure.get_figheight(), "\n".join(lines), ha="center", va="bottom", color="#444444")
     return 0.04 + len(lines) * _LINE_IN
+
+
+def _even_lines(text: str, width: int) -> list[str]:
+    """Break a text into as few lines of at most ``width`` letters as it needs, about as long as each other."""
+    lines = textwrap.wrap(text, width, break_on_hyphens=False)
+    for narrower in range(width - 1, 0, -1):
+        broken = textwrap.wrap(text, narrower, break_on_hyphens=False)
+        if len(broken) > len(lines):
+            break
+        lines = broken
+    return lines
 
 
 def _distinct(words: Iterable[str]) -> str:
