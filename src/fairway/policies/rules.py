@@ -239,11 +239,12 @@ def _reached_by(keys: npt.NDArray[Any], count: int) -> Any:
     """Return a value that at least ``count`` of ``keys`` reach, and seldom many more.
 
     It is the ``count``-th largest of the maxima of groups: to find those costs less than to find the ``count``-th
-    largest key, and each of that many groups has one key that reaches it.
+    largest key, and each of that many groups has one key that reaches it. Neighbours, whose keys are often alike, are
+    in different groups.
     """
-    group = max(1, len(keys) // (GROUPS_OF_A_BATCH * count))
-    groups = len(keys) // group
-    maxima = keys[: groups * group].reshape(groups, group).max(axis=1)
+    members = max(1, len(keys) // (GROUPS_OF_A_BATCH * count))
+    groups = len(keys) // members
+    maxima = keys[: members * groups].reshape(members, groups).max(axis=0)
     maxima.partition(groups - count)
     return maxima[groups - count]
 

@@ -24,11 +24,15 @@ class CacheLog(BlockHashToBlockMap):
     def __init__(self, before: BlockHashToBlockMap) -> None:
         super().__init__()
         self.__dict__.update(before.__dict__)  # what is cached already
+        self.watched: Container[bytes] = ()  # keys that somebody wants to hear of
         self.begin_step()
 
     def begin_step(self) -> None:
         """Forget what was written down."""
         self._stored: list[bytes] = []
+        self.noticed: list[
+            bytes
+        ] = []  # what changed and is watched: asked at once, while a key is at hand, it costs little
         self.evicted: list[bytes] = []  # what lost a block, in order
         self.lost_in_use = False  # whether such a block was held by a request, as after a failed transfer
 
@@ -47,12 +51,16 @@ class CacheLog(BlockHashToBlockMap):
         """Add one copy."""
         _INSERT(self, key, block)
         self._stored.append(key)
+        if key in self.watched:
+            self.noticed.append(key)
 
     def pop(self, key: bytes, block_id: int) -> Any:
         """Drop one copy."""
         block = _POP(self, key, block_id)
         if block is not None:
             self.evicted.append(key)
+            if key in self.watched:
+                self.noticed.append(key)
             if block.ref_cnt:
                 self.lost_in_use = True
         return block
