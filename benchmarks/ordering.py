@@ -24,6 +24,7 @@ from unittest import mock
 
 import numpy as np
 
+from benchmarks.clock import python_loop_ms
 from fairway.command import not_negative, positive, run
 from fairway.engine import Limits, Request, Step
 from fairway.files import write_json
@@ -282,6 +283,8 @@ def main() -> int:
     parser.add_argument("--seed", type=not_negative, default=1, help="seed of the prompts (default 1)")
     parser.add_argument("--out", type=Path, help="JSON file to write besides printing")
     arguments = parser.parse_args()
+    loop_before_ms = python_loop_ms()
+    print(f"a million loops of Python in {loop_before_ms:g} ms")
     costs = []
     print("   policy waiting  admitted  order us     p90  added us     p90    walk us   ratio")
     for new_tokens, waiting, policy in product(arguments.new_tokens, arguments.waiting, arguments.policies):
@@ -296,7 +299,13 @@ def main() -> int:
         date = time.strftime("%Y-%m-%d", time.gmtime())
         write_json(
             arguments.out,
-            {"date": date, "vllm": installed_version(), **machine(), "costs": [asdict(cost) for cost in costs]},
+            {
+                "date": date,
+                "vllm": installed_version(),
+                **machine(),
+                "python_loop_ms": [loop_before_ms, python_loop_ms()],
+                "costs": [asdict(cost) for cost in costs],
+            },
         )
     return 0
 
