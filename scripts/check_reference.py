@@ -12,12 +12,14 @@ from fairway.analysis.tables import Document, read_table
 from fairway.command import positive, run
 from fairway.errors import InputError
 
+_REMEDY = "Delete it and run the workflow, which makes it again."
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description="Compare every value of a run's tables with those of the kept reference of the same configuration, "
         "without any tolerance: which claims changed their verdict, which values moved and by how much. Ends with "
-        "status 1 if anything differs."
+        "status 1 if anything differs or was edited."
     )
     parser.add_argument("--summary", type=Path, required=True, help="summary.json of the run")
     parser.add_argument("--config", type=Path, required=True, help="configuration file of the run")
@@ -63,12 +65,14 @@ def lines_of(compared: Comparison, most: int) -> list[str]:
     if compared.agrees:
         return [f"agrees: all {compared.compared:,} values are those of the reference, and so is every verdict."]
     values = compared.values
-    lines = [f"VERDICT CHANGED: {one}" for one in compared.verdicts]
+    lines = [f"EDITED after it was written: {one}. {_REMEDY}" for one in compared.edited]
+    lines += [f"VERDICT CHANGED: {one}" for one in compared.verdicts]
     lines += [f"moved: {one}" for one in values[:most]]
     if len(values) > most:
         lines.append(f"and {len(values) - most:,} more that moved less; --most shows more of them.")
     told = f"{len(compared.verdicts)} verdicts and {len(values):,} of {compared.compared:,} values"
-    return [*lines, f"DIFFERS: {told} are others than in the reference."]
+    edits = f"; {len(compared.edited)} results were edited" if compared.edited else ""
+    return [*lines, f"DIFFERS: {told} are others than in the reference{edits}."]
 
 
 if __name__ == "__main__":

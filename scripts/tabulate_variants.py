@@ -32,7 +32,7 @@ def main() -> int:
     study = study_of(arguments)
     variants = [variant_of(arguments, name, pairs) for name, *pairs in arguments.variant]
     rows = variant_rows(study, variants, read_document(arguments.answers))
-    document = variants_document(rows, latency_rows(study, variants), variants)
+    document = variants_document(rows, latency_rows(study, variants), variants, study)
     write_table(arguments.out_dir, "variants", document, variants_markdown(document))
     return 0
 

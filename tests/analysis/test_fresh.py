@@ -75,6 +75,22 @@ def test_a_changed_verdict_and_moved_values_are_told(tables: Tables, check: Chec
     assert end.startswith("DIFFERS: 1 verdicts and 2 of ")
 
 
+def test_an_edited_result_is_named_and_is_a_difference_also_where_no_value_moved(tables: Tables, check: Check) -> None:
+    move = {"name": "requests: ttft: spike, any kind: p99_ns", "old": 10**9, "new": 2 * 10**9}
+    edit = {"result": "sec-flood/lpm", "files": ["requests.parquet"], "moved": [move]}
+    tables["claims"]["edited"] = [edit]
+    tables["claims"]["claims"][0]["edits"] = [edit]
+    for row in tables["metrics"]["rows"]:
+        row["evidence"] += ", EDITED after it was written"
+    done = check(tables)
+    assert done.returncode == 1
+    _, edited, end = done.stdout.splitlines()
+    told = "requests.parquet of sec-flood/lpm (spike, any kind: p99 1 s -> 2 s)"
+    assert edited.startswith(f"EDITED after it was written: {told}. Delete it")
+    assert end.startswith("DIFFERS: 0 verdicts and 0 of ")
+    assert end.endswith("; 1 results were edited.")
+
+
 @pytest.mark.parametrize("least", [1e-12, -1e-12])
 def test_there_is_no_tolerance(least: float, tables: Tables, check: Check) -> None:
     tables["metrics"]["rows"][0]["p50_s"] *= 1 + least

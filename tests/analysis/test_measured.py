@@ -3,6 +3,7 @@
 import json
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from fairway.analysis.measured import about, compare, figures, write_comparison
@@ -85,3 +86,14 @@ def test_time_between_tokens_stands_where_there_are_several(tmp_path):
     assert page.startswith("Measured on a device with m (vllm 0.32.0)")
     assert "| w | p | tokens a second | - | 50 |" in page
     assert json.loads((tmp_path / "first.json").read_text(encoding="utf-8"))["device"] == "a device"
+
+
+def test_an_edited_measurement_is_marked(tmp_path):
+    simulated, repeat = rows(tmp_path / "sim", [1.0] * 100), rows(tmp_path / "0", [1.0] * 100)
+    for edited in (False, True):
+        found = compare("w", "p", simulated, [repeat])
+        write_comparison(found, about(repeat), tmp_path / "out", "first")
+        assert ("| p (edited) |" in (tmp_path / "out/first.md").read_text(encoding="utf-8")) is edited
+        path = repeat / "requests.parquet"
+        table = pq.read_table(path)
+        pq.write_table(table.set_column(0, table.schema.field(0), table.column(0)), path, compression="none")

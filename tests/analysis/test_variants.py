@@ -137,7 +137,7 @@ def test_the_page_shows_each_variant_with_what_it_does_not_count(
 ) -> None:
     slow = write_varied(write, rows_root, "sec-dynamic-a", "slow", first_token_ns=10**15)
     rows, latencies = variant_rows(study, [slow], answers), latency_rows(study, [slow])
-    page = variants_markdown(json.loads(json.dumps(variants_document(rows, latencies, [slow]))))
+    page = variants_markdown(json.loads(json.dumps(variants_document(rows, latencies, [slow], study))))
     assert page.startswith("### slow\n\nClaims that ask varied workloads: 1; of them 1 with another verdict, ")
     assert "Not counted: " in page
     assert (

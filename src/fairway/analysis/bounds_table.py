@@ -18,7 +18,7 @@ _HEADER = ("Requests", "Bound", "n", "p50 s", "p95 s", "p99 s", "Worst s", "Mean
 def bounds_section(rows: Sequence[BoundsRow], lowest_means: Mapping[tuple[str, str, str], tuple[float, str]]) -> str:
     """Return the Markdown of one workload's bounds.
 
-    ``lowest_means`` maps a row's (phase, prompts, kind) to the lowest mean in s and the policy that has it.
+    ``lowest_means`` maps a row's (phase, prompts, kind) to the lowest mean in s and the policy that has it, in words.
     """
     lines = [line for row in rows for line in _lines(row, *lowest_means[row.phase, row.prompts, row.kind])]
     return f"{_REMARK}\n\n{markdown.table(_HEADER, lines)}"
@@ -26,7 +26,7 @@ def bounds_section(rows: Sequence[BoundsRow], lowest_means: Mapping[tuple[str, s
 
 def _lines(row: BoundsRow, lowest_mean_s: float, policy: str) -> tuple[tuple[str, ...], ...]:
     what = wording.selected(row.phase, row.prompts, row.kind)
-    lowest = f"{wording.number(lowest_mean_s)}, {wording.policy(policy)}"
+    lowest = f"{wording.number(lowest_mean_s)}, {policy}"
     percentiles = (row.request_bound_p50_s, row.request_bound_p95_s, row.request_bound_p99_s, row.request_bound_worst_s)
     mean, request_mean = wording.number(row.mean_bound_mean_s), wording.number(row.request_bound_mean_s)
     count = f"{row.requests:,}"

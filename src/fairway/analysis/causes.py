@@ -114,7 +114,7 @@ def measured_document(cause: Cause, root: Path, study: Study) -> Document:
         "expressions": cause.expressions,
         "figures": figures,
         "sample": min(results, key=lambda result: len(set(result.blocks))).sample,
-        "evidence": "; ".join(dict.fromkeys(f"{result.evidence} ({result.profile})" for result in results)),
+        "evidence": "; ".join(dict.fromkeys(f"{result.rests_on} ({result.profile})" for result in results)),
     }
 
 

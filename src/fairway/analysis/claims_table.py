@@ -41,7 +41,8 @@ def claims_document(
     absent = [inputs.absent[key] for key in sorted(inputs.absent)]
     tabulated = [inputs.results[key] for key in expected.groups[0].keys if key in inputs.results]
     counts = Counter(answer.verdict for answer in answers)
-    unheld = {answer.id for answer in answers if answer.verdict in UNHELD}
+    # A cause says why the results as they were written do not bear a claim out.
+    unheld = {answer.id for answer in answers if answer.verdict in UNHELD and not answer.edits}
     return {
         "claims_sha256": sha256(claims_path),
         "resampling": dataclasses.asdict(resampling),
@@ -155,12 +156,13 @@ def head_lines(document: Document) -> list[str]:
     if document["seeds"] < FULL_SEEDS:
         head.append(f"Every simulated verdict is indicative: fewer than {FULL_SEEDS} seeds.")
     head.append(f"Checks: SHA-256 of the claims file {document['claims_sha256']}.")
-    head += [f"EDITED after it was written: {_edit(edit)}." for edit in document["edited"]]
+    head += [f"EDITED after it was written: {edit_words(edit)}." for edit in document["edited"]]
     head += [f"MISSING: {name}." for name in document["missing"]]
     return head
 
 
-def _edit(edit: Mapping[str, Any]) -> str:
+def edit_words(edit: Mapping[str, Any]) -> str:
+    """Say which files of a result were edited, and how its values moved."""
     # What readers of a claim look for first is how latencies moved.
     moves = sorted(edit["moved"], key=lambda move: "ttft" not in move["name"])
     words = [wording.moved(move["name"], move["old"], move["new"]) for move in moves[:_MOST_MOVES]]
@@ -177,7 +179,7 @@ def _here(claim: Mapping[str, Any]) -> str:
     if claim["missing"]:
         parts.append(f"needs {wording.needs(claim['missing'])}")
     parts += [f"missing: {name}" for name in claim["absent"]]
-    parts += [f"edited: {_edit(edit)}" for edit in claim["edits"]]
+    parts += [f"edited: {edit_words(edit)}" for edit in claim["edits"]]
     return "; ".join(parts)
 
 
@@ -260,7 +262,7 @@ def _csv(document: Document) -> str:
             "sample": claim["sample"],
             "needs": "; ".join(claim["missing"]),
             "missing": "; ".join(claim["absent"]),
-            "edited": "; ".join(_edit(edit) for edit in claim["edits"]),
+            "edited": "; ".join(edit_words(edit) for edit in claim["edits"]),
             "note": claim["note"],
             "claims_sha256": document["claims_sha256"],
         }

@@ -75,17 +75,18 @@ def _workload_rows(study: Study, workload: str, policy: str) -> Iterator[Compari
     for result in study.collection.of(workload):
         if result.policy != policy:
             sides = {name: functions[name](result.policy) for name in ("p50", "p99")}
-            yield _row(study, workload, policy, result.policy, sides)
+            yield _row(study, workload, policy, result.policy, sides, of=(result.policy,))
     group = study.group(BASELINES, workload)
     best = study.best(group, workload)
     if best is not None:
         sides = {"p50": functions["p50"](best), "p99": functions["best_p99"](group)}
-        yield _row(study, workload, policy, f"{BEST} ({wording.policy(best)})", sides, of=best)
+        yield _row(study, workload, policy, f"{BEST} ({wording.policy(best)})", sides, of=(best, *group))
 
 
 def _row(
-    study: Study, workload: str, policy: str, other: str, sides: dict[str, FloatArray], of: str | None = None
+    study: Study, workload: str, policy: str, other: str, sides: dict[str, FloatArray], of: Sequence[str]
 ) -> ComparisonRow:
+    """Compare ``policy`` with ``sides``, which rest on the results ``of`` these policies; the first one's median."""
     functions = study.functions(workload)
     p50, p99 = (study.compare(workload, functions[name](policy), sides[name]) for name in ("p50", "p99"))
     requests, refused = study.counted(workload, policy)
@@ -105,9 +106,9 @@ def _row(
         p99_verdict=p99.verdict,
         requests=requests,
         refused=refused,
-        other_refused=study.counted(workload, of or other)[1],
+        other_refused=study.counted(workload, of[0])[1],
         sample=result.sample,
-        evidence=result.evidence,
+        evidence=wording.rests_on(result.evidence, edited=study.is_edited(workload, (policy, *of))),
         profile=result.profile,
         corpus=result.corpus,
         not_counted=not_counted([result]),
@@ -117,8 +118,9 @@ def _row(
 def _section(rows: Sequence[ComparisonRow]) -> str:
     first = rows[0]
     head = (
-        f"### {first.workload}, {first.phase}\n\n{first.requests:,} requests, {first.sample}, {first.evidence} "
-        f"({first.profile}), {first.corpus} corpus. {first.not_counted} Ratios of {first.policy} to the other; 95% "
+        f"### {first.workload}, {first.phase}\n\n{first.requests:,} requests, {first.sample}, "
+        f"{wording.together(row.evidence for row in rows)} ({first.profile}), {first.corpus} corpus. "
+        f"{first.not_counted} Ratios of {first.policy} to the other; 95% "
         "intervals of the paired bootstrap; a tie unless the interval leaves 1 out. The best baseline has the lowest "
         "p99 of those that starve nobody, chosen anew in each resample; in brackets the choice of the point estimate, "
         "whose median is compared."
@@ -129,7 +131,7 @@ def _section(rows: Sequence[ComparisonRow]) -> str:
 
 def _line(row: ComparisonRow) -> tuple[str, ...]:
     return (
-        row.other if row.other.startswith(BEST) else wording.policy(row.other),
+        wording.marked(row.other if row.other.startswith(BEST) else wording.policy(row.other), row.evidence),
         wording.bounded(row.p50_ratio, row.p50_low, row.p50_high),
         row.p50_verdict,
         wording.bounded(row.p99_ratio, row.p99_low, row.p99_high),

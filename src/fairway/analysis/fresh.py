@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairway.analysis import wording
+from fairway.analysis.claims_table import edit_words
 from fairway.analysis.tables import Document
 
 # Times of a machine, and what another run adds beside a reference's own tables.
 NOT_OF_THE_RUN = ("scheduling", "second-seeds")
-# The texts that a table was rendered as, by checksum: they change when a value does.
-_RENDERED = "pages"
+# The texts that a table was rendered as, by checksum, and marks of edited results, which are told by themselves.
+_NO_VALUES = ("pages", "edited", "edits")
 # What names a row that has no id.
 _NAMES = ("claim", "workload", "variant", "policy", "other", "phase", "prompts", "kind", "check", "name")
 
@@ -45,11 +47,12 @@ class Comparison:
     verdicts: list[Moved]
     values: list[Moved]
     compared: int
+    edited: list[str]  # results of the fresh run, with what moved in them
 
     @property
     def agrees(self) -> bool:
-        """Whether there is no difference at all."""
-        return not self.verdicts and not self.values
+        """Whether there is no difference at all, and nothing that was edited."""
+        return not self.verdicts and not self.values and not self.edited
 
 
 def compare_with_reference(reference: Document, fresh: Document) -> Comparison:
@@ -61,17 +64,24 @@ def compare_with_reference(reference: Document, fresh: Document) -> Comparison:
     """
     ours = {name: table for name, table in reference.items() if name not in NOT_OF_THE_RUN}
     pairs = list(_pairs((), ours, dict(fresh)))
-    moved = [Moved(where, old, new) for where, old, new in pairs if type(old) is not type(new) or old != new]
+    moved = [Moved(where, old, new) for where, old, new in pairs if not _is_same(old, new)]
     verdicts = [one for one in moved if one.where[:2] == ("claims", "claims") and one.where[-1] == "verdict"]
     values = [one for one in moved if one not in verdicts]
-    return Comparison(verdicts, sorted(values, key=lambda one: -one.by), len(pairs))
+    edited = [edit_words(edit) for edit in fresh.get("claims", {}).get("edited", [])]
+    return Comparison(verdicts, sorted(values, key=lambda one: -one.by), len(pairs), edited)
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    if isinstance(old, str) and new == wording.rests_on(old, edited=True):
+        return True  # the mark of an edited result, which is told by itself
+    return type(old) is type(new) and bool(old == new)
 
 
 def _pairs(where: Path, old: Any, new: Any) -> Iterator[tuple[Path, Any, Any]]:
     """Yield the values that stand at the same place, with the place; None for one that is on one side alone."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in [*old, *(key for key in new if key not in old)]:
-            if key != _RENDERED:
+            if key not in _NO_VALUES:
                 yield from _pairs((*where, str(key)), old.get(key), new.get(key))
     elif isinstance(old, list) and isinstance(new, list):
         yield from _pairs(where, _by_name(old), _by_name(new))

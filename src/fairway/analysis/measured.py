@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fairway.analysis import markdown
 from fairway.analysis.tables import read_table, write_table
 from fairway.errors import InputError
-from fairway.rows import MEASUREMENT, order_statistic, read_requests, read_runs
+from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_requests, read_runs
 
 HIT_RATE = "hit rate"
 TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
@@ -67,7 +67,8 @@ def compare(workload: str, policy: str, simulated: Path, measured: Sequence[Path
     facts = [_facts(folder) for folder in measured]
     rows = [_row(name, [one[name] for one in repeats], value) for name, value in said.items()]
     rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
-    return [{"workload": workload, "policy": policy, **row} for row in rows]
+    edited = any(edited_files(folder) for folder in (simulated, *measured))
+    return [{"workload": workload, "policy": policy, "edited": edited, **row} for row in rows]
 
 
 def _row(figure: str, measured: Sequence[float], simulated: float | None = None) -> dict[str, Any]:
@@ -139,7 +140,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     difference = row["difference"]
     return [
         row["workload"],
-        row["policy"],
+        f"{row['policy']} (edited)" if row["edited"] else row["policy"],
         row["figure"],
         *(number(row[name]) for name in ("simulated", "measured", "lowest", "highest")),
         str(row["repeats"]),

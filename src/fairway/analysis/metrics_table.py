@@ -181,7 +181,7 @@ def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampl
         reuse_known=result.reuse_is_known,
         seeds=len(result.seeds),
         sample=result.sample,
-        evidence=result.evidence,
+        evidence=result.rests_on,
         profile=result.profile,
         corpus=result.corpus,
         not_counted=not_counted([result]),
@@ -200,10 +200,10 @@ def _point(vector: FloatArray) -> float:
 
 
 def _lowest_means(rows: Sequence[MetricsRow]) -> dict[tuple[str, str, str], tuple[float, str]]:
-    """Return, for each selection, the lowest mean and the policy that has it."""
+    """Return, for each selection, the lowest mean and the policy that has it, as tables say it."""
     lowest: dict[tuple[str, str, str], tuple[float, str]] = {}
     for row in rows:
-        selection, mean = (row.phase, row.prompts, row.kind), (row.mean_s, row.policy)
+        selection, mean = (row.phase, row.prompts, row.kind), (row.mean_s, _said(row))
         lowest[selection] = min(mean, lowest.get(selection, mean))
     return lowest
 
@@ -211,8 +211,8 @@ def _lowest_means(rows: Sequence[MetricsRow]) -> dict[tuple[str, str, str], tupl
 def _section(rows: Sequence[MetricsRow]) -> str:
     first = rows[0]
     head = (
-        f"### {first.workload}\n\n{first.sample}, {first.evidence} ({first.profile}), {first.corpus} corpus, "
-        f"{_extrapolated(rows)}. {first.not_counted}"
+        f"### {first.workload}\n\n{first.sample}, {wording.together(row.evidence for row in rows)} "
+        f"({first.profile}), {first.corpus} corpus, {_extrapolated(rows)}. {first.not_counted}"
     )
     header = ("Requests", "Policy", "n", "Refused", "p50 s", "p95 s", "p99 s", "Worst s", "Worst/p99", "Hit rate")
     by_selection: dict[tuple[str, str, str], list[MetricsRow]] = {}
@@ -234,7 +234,7 @@ def _whole_runs(rows: Sequence[MetricsRow]) -> str:
 def _whole_run(row: MetricsRow) -> tuple[str, ...]:
     spreads = (row.uncached_p95_over_p5, row.uncached_max_over_min)
     return (
-        wording.policy(row.policy),
+        _said(row),
         f"{row.run_evicted_blocks:,}",
         f"{100 * row.run_busy_share:.1f}%",
         f"{100 * row.run_extrapolated_share:.1f}%",
@@ -256,7 +256,7 @@ def _extrapolated(rows: Sequence[MetricsRow]) -> str:
 def _line(row: MetricsRow) -> tuple[str, ...]:
     return (
         wording.selected(row.phase, row.prompts, row.kind),
-        wording.policy(row.policy),
+        _said(row),
         f"{row.requests:,}",
         f"{row.refused:,}",
         wording.bounded(row.p50_s, row.p50_low_s, row.p50_high_s),
@@ -266,6 +266,10 @@ def _line(row: MetricsRow) -> tuple[str, ...]:
         _worst_over_p99(row),
         NOT_APPLICABLE if row.hit_rate is None else f"{100 * row.hit_rate:.1f}%",
     )
+
+
+def _said(row: MetricsRow) -> str:
+    return wording.marked(wording.policy(row.policy), row.evidence)
 
 
 def _worst_over_p99(row: MetricsRow) -> str:

@@ -88,7 +88,8 @@ def regimes_markdown(document: Document) -> str:
     requests, refused = sum(row.requests for row in rows), sum(row.refused for row in rows)
     head = (
         f"{len(rows)} configurations, {first.phase}, {first.sample} each: {requests:,} requests per policy, "
-        f"{refused:,} refused, {first.evidence} ({first.profile}), {first.corpus} corpus. {document['not_counted']} "
+        f"{refused:,} refused, {wording.together(row.evidence for row in rows)} ({first.profile}), {first.corpus} "
+        f"corpus. {document['not_counted']} "
         "p99 is compared among policies that starve nobody; ratios are Fairway's over the best baseline's."
     )
     header = ("Configuration", "Spread", "Load", "Hot work", "Lowest p99", "Lowest p50", "p99 ratio", "p50 ratio")
@@ -105,7 +106,7 @@ def _wins(rows: Sequence[RegimeRow]) -> str:
 
 def _line(row: RegimeRow) -> tuple[str, ...]:
     return (
-        row.workload,
+        wording.marked(row.workload, row.evidence),
         "-" if row.spread is None else wording.number(row.spread),
         wording.number(row.load),
         f"{100 * row.hot_share:.0f}%",
@@ -143,7 +144,7 @@ def _row(study: Study, workload: str, place: Place) -> RegimeRow:
         requests=served,
         refused=refused,
         sample=result.sample,
-        evidence=result.evidence,
+        evidence=wording.rests_on(result.evidence, edited=study.is_edited(workload, every)),
         profile=result.profile,
         corpus=result.corpus,
     )

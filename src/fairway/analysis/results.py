@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fairway import rows
+from fairway.analysis import wording
 from fairway.errors import InputError
 
 WARM_UP = "warm-up"
@@ -50,6 +51,11 @@ class Result:
         """What a figure from these rows rests on, in words."""
         decided = _DECIDED_BY.get(str(self.runs["backend"][0]), "")
         return f"{self.runs['evidence'][0]}{decided} on a {self.profile_evidence} profile"
+
+    @property
+    def rests_on(self) -> str:
+        """The same, and that a file of it was edited if one was, for tables, whose lines are marked by it."""
+        return wording.rests_on(self.evidence, edited=bool(self.edited))
 
     @property
     def corpus(self) -> str:

@@ -63,12 +63,15 @@ def sensitivity_markdown(document: Document) -> str:
     first = rows[0]
     head = (
         f"{first.phase} of {first.workload}: {first.requests:,} requests, {first.refused:,} refused, {first.sample}, "
-        f"{first.evidence} ({first.profile}), {first.corpus} corpus. {first.not_counted} Ratios are to "
-        "the default parameters."
+        f"{wording.together(row.evidence for row in rows)} ({first.profile}), {first.corpus} corpus. "
+        f"{first.not_counted} Ratios are to the default parameters."
     )
     header = ("Policy", "p50 s", "p99 s", "p50 ratio", "p99 ratio")
     lines = [
-        (row.policy, *(wording.number(value) for value in (row.p50_s, row.p99_s, row.p50_ratio, row.p99_ratio)))
+        (
+            wording.marked(row.policy, row.evidence),
+            *map(wording.number, (row.p50_s, row.p99_s, row.p50_ratio, row.p99_ratio)),
+        )
         for row in rows
     ]
     return f"{head[0].upper()}{head[1:]}\n\n{markdown.table(header, lines)}\n"
@@ -91,7 +94,7 @@ def _row(study: Study, workload: str, policy: str) -> SensitivityRow:
         requests=served,
         refused=refused,
         sample=result.sample,
-        evidence=result.evidence,
+        evidence=wording.rests_on(result.evidence, edited=study.is_edited(workload, (policy, DEFAULT))),
         profile=result.profile,
         corpus=result.corpus,
         not_counted=not_counted([result]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,10 @@ class Study:
         result = self.collection.results[(workload, policy)]
         selection = Selection(phase=self.selected_phase(workload))
         return len(TtftPool(result, selection)), refused(result, selection)
+
+    def is_edited(self, workload: str, policies: Sequence[str]) -> bool:
+        """Say whether the result of one of these policies on a workload was changed after it was written."""
+        return any(self.collection.results[(workload, policy)].edited for policy in policies)
 
     def check_served(self, workload: str, policy: str) -> None:
         """Raise InputError if no request of the phase that percentiles are over was served."""

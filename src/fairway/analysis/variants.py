@@ -90,11 +90,13 @@ def latency_rows(study: Study, variants: Sequence[Variant]) -> tuple[LatencyRow,
 
 
 def variants_document(
-    rows: Sequence[VariantRow], latencies: Sequence[LatencyRow], variants: Sequence[Variant]
+    rows: Sequence[VariantRow], latencies: Sequence[LatencyRow], variants: Sequence[Variant], study: Study
 ) -> Document:
     """Put both into one JSON-ready document."""
     return {
-        "not_counted": {variant.name: not_counted(variant.results.values()) for variant in variants},
+        "not_counted": {
+            variant.name: f"{not_counted(variant.results.values())}{_edited(study, variant)}" for variant in variants
+        },
         "rows": [dataclasses.asdict(row) for row in rows],
         "latencies": [dataclasses.asdict(row) for row in latencies],
     }
@@ -115,14 +117,27 @@ def variants_markdown(document: Document) -> str:
     return "\n\n".join(sections) + "\n"
 
 
+def _edited(study: Study, variant: Variant) -> str:
+    """Name the results behind a variant's latencies that were edited; "" where none was."""
+    both = {"by default": study.collection.results, variant.name: variant.results}
+    edited = [
+        f"{'/'.join(key)} ({name})"
+        for key in variant.results
+        for name, results in both.items()
+        if key in results and results[key].edited
+    ]
+    return f" EDITED after it was written: {', '.join(edited)}." if edited else ""
+
+
 def _answers(study: Study, variant: Variant) -> tuple[Answer, ...]:
+    results = {**study.collection.results, **variant.results}
     inputs = Inputs(
-        results={**study.collection.results, **variant.results},
+        results=results,
         exact={},
         absent={},
         exact_absent="",
         exact_edit=SealCheck((), ()),
-        edits={},
+        edits={key: SealCheck(result.edited, ()) for key, result in results.items() if result.edited},
     )
     return answer_claims(study.claims.asking(variant.workloads), inputs, study.resampling)
 
@@ -144,7 +159,7 @@ def _row(claims: ClaimsFile, variant: Variant, answer: Answer, default: Mapping[
         requests=answer.requests,
         refused=answer.refused,
         sample=answer.sample,
-        evidence=answer.evidence,
+        evidence=wording.rests_on(answer.evidence, edited=bool(answer.edits or default["edits"])),
     )
 
 
@@ -187,14 +202,14 @@ def _section(rows: Sequence[VariantRow], latencies: Sequence[LatencyRow], remark
     counts = {change: sum(row.changes == change for row in rows) for change in (VERDICT, CHECKS, NOTHING)}
     head = (
         f"### {first.variant}\n\nClaims that ask varied workloads: {len(rows)}; of them {counts[VERDICT]} with another "
-        f"verdict, {counts[CHECKS]} with the same verdict but other checks true. {first.sample}, {first.evidence} "
-        f"({first.profile}). {remark}"
+        f"verdict, {counts[CHECKS]} with the same verdict but other checks true. {first.sample}, "
+        f"{wording.together(row.evidence for row in rows)} ({first.profile}). {remark}"
     )
     claims = markdown.table(
         ("Claim", "Varied workloads", "By default", "Under the variant", "Checks that change", "Figures"),
         (
             (
-                f"`{row.claim}`",
+                wording.marked(f"`{row.claim}`", row.evidence),
                 row.workloads,
                 row.default_verdict,
                 f"**{row.verdict}**" if row.changes == VERDICT else row.verdict,

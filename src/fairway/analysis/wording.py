@@ -8,6 +8,7 @@ from typing import Any
 
 _NS_PER_S = 1e9
 _MOST_NAMED = 3  # longer lists are counted instead
+_EDITED = ", EDITED after it was written"
 
 
 def number(value: float) -> str:
@@ -23,6 +24,21 @@ def bounded(point: float, low: float | None, high: float | None) -> str:
 def policy(name: str) -> str:
     """Say a policy's name in a table; of PEEK only a description is public, so that ours is but like it is said."""
     return f"{name} (PEEK-like)" if re.split(r"[-+]", name)[0] == "peek" else name
+
+
+def rests_on(evidence: str, *, edited: bool) -> str:
+    """Say what a line rests on, and that it is not as it was written where a result of it was edited."""
+    return f"{evidence}{_EDITED}" if edited else evidence
+
+
+def together(evidence: Iterable[str]) -> str:
+    """Say what the lines of a table rest on, each evidence once."""
+    return "; ".join(dict.fromkeys(evidence))
+
+
+def marked(name: str, evidence: str) -> str:
+    """Mark the name of a line whose evidence says that a result of it was edited."""
+    return f"{name} (edited)" if _EDITED in evidence else name
 
 
 def figure(name: str, values: Sequence[float | int | str]) -> str:
