@@ -46,7 +46,7 @@ export LINK_SOURCES
 REPORT = $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --quiet all --report results/report.html
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce report check-cores reference check appendix causes test test-all data-card real-env vllm-env \
+.PHONY: help reproduce report check-start reference check appendix causes test test-all data-card real-env vllm-env \
 	parity-full preflight measured peer-env bench lock clean
 
 help: ## Show this list.
@@ -55,7 +55,7 @@ help: ## Show this list.
 CHECK_CONFIG = PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
 RUN = $(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
 
-reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
+reproduce: check-start $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
 	$(CHECK_CONFIG)
 	$(RUN) || { status=$$?; $(REPORT); exit $$status; }
 	$(REPORT)
@@ -66,9 +66,11 @@ reproduce: check-cores $(RUN_STAMP) ## Run everything and print the claims table
 report: $(RUN_STAMP) ## Make the HTML report of CONFIG's run anew, without running anything: results/report.html.
 	$(REPORT)
 
-check-cores: # `snakemake --cores 0` would wait for ever, and pip writes scripts that no folder with a " in its name can run
+check-start: # `snakemake --cores 0` would wait for ever, and pip writes scripts that no folder with a " in its name can run
 	@case '$(subst ','\'',$(CURDIR))' in *\"*) \
 		echo 'error: the folder has a double quote in its name. Remedy: move or rename it.' >&2; exit 2;; esac
+	@test -w . || { echo 'error: this folder cannot be written to. Remedy: copy it, or see "outputs elsewhere" in README.md.' \
+		>&2; exit 2; }
 	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; *) \
 		echo 'error: CORES=$(CORES) is no number of cores. Remedy: give 1 to 999, or all.' >&2; exit 2;; esac
 
@@ -118,7 +120,7 @@ COMPARE = PYTHONPATH=src $(VENV_PYTHON) scripts/check_reference.py --summary res
 	--config "$(CONFIG)" --references docs/reference
 
 # A run ends in an error where a result was edited; its tables are there all the same, and the comparison names it.
-check: check-cores $(RUN_STAMP) ## Run CONFIG and compare it with its reference in docs/reference; an error at any difference.
+check: check-start $(RUN_STAMP) ## Run CONFIG and compare it with its reference in docs/reference; an error at any difference.
 	$(CHECK_CONFIG)
 	$(RUN) || { $(RUN) --quiet all -- results/tables/summary.json && $(COMPARE); exit 1; }
 	$(COMPARE)
@@ -132,7 +134,7 @@ appendix: reproduce ## Time the targets of the README's appendix in CONFIG's run
 # An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
 EXPERIMENT = $(if $(filter config/causes/%,$(CONFIG)),results/causes/$(basename $(notdir $(CONFIG))),.)
 
-causes: check-cores $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<name>.yaml); the figures of its causes go to docs/causes.
+causes: check-start $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<name>.yaml); the figures of its causes go to docs/causes.
 	$(CHECK_CONFIG)
 	$(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)" --snakefile Snakefile \
 		--directory "$(EXPERIMENT)" replays

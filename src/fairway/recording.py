@@ -130,8 +130,9 @@ def concatenated(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _end_to_end(parts: list[Any]) -> Any:
     if not all(isinstance(part, np.ndarray) for part in parts):
         return [value for part in parts for value in part]
-    are_masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
-    return np.ma.concatenate(parts) if are_masked else np.concatenate(parts)  # type: ignore[no-untyped-call]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        return np.ma.concatenate(parts)  # type: ignore[no-untyped-call]  # numpy's stubs have no types here
+    return np.concatenate(parts)
 
 
 def _result_key(labels: Labels, count: int) -> dict[str, list[str]]:

@@ -82,7 +82,7 @@ def _pack_wheel(wheel: Path, subdir: Path) -> None:
 def _write_commands(site: Path, folder: Path) -> None:
     """Write the commands that a wheel names, to be run by the Python of the environment that is active."""
     parser = configparser.ConfigParser(delimiters="=")
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # how its documentation keeps capitals
     parser.read(site.glob("*.dist-info/entry_points.txt"), encoding="utf-8")
     for command, target in parser.items("console_scripts") if parser.has_section("console_scripts") else []:
         module, _, function = target.partition("[")[0].strip().partition(":")

@@ -32,9 +32,10 @@ def environment(**changed: str) -> dict[str, str]:
     return {**clean, **changed}
 
 
-def execute(command: Sequence[str | Path], folder: Path, **changed: str) -> Process:
+def run(command: Sequence[str], folder: Path | None = None, **changed: str) -> Process:
+    """Run a command without a terminal; what it says on both streams comes together."""
     return subprocess.run(
-        [sys.executable, *map(str, command)],
+        command,
         cwd=folder,
         env=environment(**changed),
         stdin=subprocess.DEVNULL,
@@ -46,40 +47,35 @@ def execute(command: Sequence[str | Path], folder: Path, **changed: str) -> Proc
     )
 
 
+def execute(command: Sequence[str | Path], folder: Path, **changed: str) -> Process:
+    return run([sys.executable, *map(str, command)], folder, **changed)
+
+
 def shell(folder: Path, line: str) -> Process:
-    return subprocess.run(
-        ["bash", "-euc", line],
-        cwd=folder,
-        env=environment(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return run(["bash", "-euc", line], folder, PATH=path)
 
 
 @pytest.fixture(scope="session")
 def snakemake(root: Path) -> Callable[..., Process]:
     """Run the workflow of this repository with another folder as its working directory."""
 
-    def run(folder: Path, *options: str, **changed: str) -> Process:
+    def call(folder: Path, *options: str, **changed: str) -> Process:
         command = ["-m", "snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder), *options]
         return execute(command, folder, **changed)
 
-    return run
+    return call
 
 
 @pytest.fixture(scope="session")
 def script(root: Path) -> Callable[..., Process]:
     """Run one script; ``more_paths`` go to PYTHONPATH beside the sources."""
 
-    def run(folder: Path, name: str, *options: str | Path, more_paths: Sequence[Path] = ()) -> Process:
+    def call(folder: Path, name: str, *options: str | Path, more_paths: Sequence[Path] = ()) -> Process:
         python_path = os.pathsep.join(map(str, [root / "src", *more_paths]))
         return execute([root / "scripts" / name, *options], folder, PYTHONPATH=python_path)
 
-    return run
+    return call
 
 
 @pytest.fixture(scope="session")

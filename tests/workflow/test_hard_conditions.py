@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.workflow.conftest import checksums, environment, tiny
+from tests.workflow.conftest import checksums, environment, run, tiny
 
 pytestmark = pytest.mark.xdist_group("dag")
 
@@ -26,17 +26,7 @@ def in_a_world_of_its_own(script: str, *arguments: str | Path, **changed: str) -
     apart = ["unshare", "--map-root-user", "--net", "--mount"]
     if not shutil.which("unshare") or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
         pytest.skip("namespaces of users, networks and mounts are not to be had here")
-    command = [*apart, "sh", "-euc", script, "sh", *map(str, arguments)]
-    return subprocess.run(
-        command,
-        env=environment(**changed),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    return run([*apart, "sh", "-euc", script, "sh", *map(str, arguments)], **changed)
 
 
 def snakemake_line(root: Path, folder: Path, *targets: str) -> str:
@@ -73,6 +63,18 @@ def test_a_read_only_checkout_without_network_and_home(plain: Path, root: Path, 
     done = in_a_world_of_its_own(script, root, tmp_path, **changed)
     assert done.returncode == 0, done.stdout
     assert same_as_in(plain, out)
+
+
+def test_a_read_only_checkout_asks_for_a_folder_for_its_outputs(root: Path) -> None:
+    line = shlex.join([sys.executable, "-m", "snakemake", "--cores", "1", *tiny(root)])
+    refused = in_a_world_of_its_own(READ_ONLY + line, root, root)
+    assert refused.returncode == 2, refused.stdout
+    assert f"error: {root} is a folder that cannot be written to. Remedy: name one for the outputs: " in refused.stdout
+    assert f"snakemake --directory DIR --snakefile {shlex.quote(str(root / 'Snakefile'))}" in refused.stdout
+    assert "Traceback" not in refused.stdout
+    refused = in_a_world_of_its_own(READ_ONLY + "make reproduce", root, root)
+    assert refused.returncode == 2
+    assert "error: this folder cannot be written to. Remedy: copy it" in refused.stdout
 
 
 FULL = """\

@@ -3,6 +3,7 @@
 import functools
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -21,6 +22,12 @@ from fingerprint import PUBLICATION_SOURCES, REGIME_SOURCES, TRACE_SOURCES, WATC
 from fingerprint import fingerprint, policy_fingerprint, scripts_of
 from time_left import report_progress
 from single_run import claim_folder
+
+# Snakemake itself would end in a traceback, as soon as it makes its own folder.
+if not os.access(".", os.W_OK):
+    remedy = f"name one for the outputs: snakemake --directory DIR --snakefile {shlex.quote(str(BASE / 'Snakefile'))} ..."
+    print(f"error: {Path.cwd()} is a folder that cannot be written to. Remedy: {remedy}", file=sys.stderr)
+    sys.exit(EXIT_BAD_INPUT)
 
 IN_CONDA = use_sources(BASE, workflow.deployment_settings)
 quote_folder_of_notebooks()

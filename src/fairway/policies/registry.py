@@ -84,8 +84,9 @@ def _parameter_names(factory: PolicyFactory) -> list[str] | None:
         policy = factory()
     except Exception:  # one that cannot be made without parameters says so when it is made with these
         return None
-    if dataclasses.is_dataclass(getattr(policy, "parameters", None)):
-        return [field.name for field in dataclasses.fields(policy.parameters)]  # type: ignore[attr-defined]
+    parameters = getattr(policy, "parameters", None)
+    if dataclasses.is_dataclass(parameters):
+        return [field.name for field in dataclasses.fields(parameters)]
     accepted = inspect.signature(type(policy)).parameters.values()
     if any(one.kind is one.VAR_KEYWORD for one in accepted):
         return None

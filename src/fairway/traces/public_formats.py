@@ -115,13 +115,17 @@ def _tokens(text: str, name: str, place: Place) -> int:
 
 def _azure_ns(text: str, place: Place) -> int:
     match = _AZURE_TIME.fullmatch(text)
-    try:
-        second = datetime(*map(int, match.groups()[:6]), tzinfo=UTC) if match else None  # type: ignore[arg-type,misc]
-    except ValueError:
-        second = None
-    if match is None or second is None:
+    whole = _second(*map(int, match.groups()[:6])) if match else None
+    if match is None or whole is None:
         place.refuse(f"'TIMESTAMP' is {text[:40]!r}, no time", "write it like 2023-11-16 18:17:03.9799600, in UTC")
-    return int(second.timestamp()) * NS_PER_S + int((match[7] or "").ljust(NS_DIGITS, "0"))
+    return int(whole.timestamp()) * NS_PER_S + int((match[7] or "").ljust(NS_DIGITS, "0"))
+
+
+def _second(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:  # such as a 30th of February
+        return None
 
 
 def _seconds_ns(text: str, place: Place) -> int:

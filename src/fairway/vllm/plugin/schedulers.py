@@ -21,20 +21,20 @@ class OrderedByPolicy:
 
     def __init__(self, *, vllm_config: Any, **arguments: Any) -> None:
         _refuse_priority(vllm_config.scheduler_config.policy)
-        super().__init__(vllm_config=vllm_config, **arguments)  # type: ignore[call-arg]
+        super().__init__(vllm_config=vllm_config, **arguments)  # type: ignore[call-arg]  # to the scheduler it is put before
         self.waiting = WatchedQueue()  # vLLM's own is empty still
         self.ordering = Ordering(self, PluginSettings.of(vllm_config.additional_config))
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
         """Order, and schedule as vLLM does."""
         self.ordering.before_step()
-        output = super().schedule(*args, **kwargs)  # type: ignore[misc]
+        output = super().schedule(*args, **kwargs)  # type: ignore[misc]  # the scheduler behind has it
         self.ordering.after_step(output)
         return output
 
     def make_stats(self, *args: Any, **kwargs: Any) -> SchedulerStats | None:
         """Add what was counted of the ordering."""
-        stats = super().make_stats(*args, **kwargs)  # type: ignore[misc]
+        stats = super().make_stats(*args, **kwargs)  # type: ignore[misc]  # likewise
         if stats is not None:
             self.ordering.take_counts().put_into(stats.num_kv_fetch_reqs_by_stage)
         return stats
