@@ -176,6 +176,22 @@ def test_many_answers_may_take_long_together():
         assert len(engine.schedule(0).admitted) == 10
 
 
+def test_a_policy_that_waits_is_not_stopped_but_told(capsys):
+    def sleepy(view):
+        time.sleep(0.35)
+        yield from range(len(view))
+
+    engine = Scheduler(Yields(None), Limits(900))
+    engine.policy.order = sleepy
+    engine.submit(Request(0, 0, 16, 1, [0]))
+    with limited_answers(0.1):
+        assert len(engine.schedule(0).admitted) == 1
+    notes = capsys.readouterr().err.splitlines()
+    assert notes
+    told = f"note: no answer of the policy for 0.1 s by the clock; it is at {__file__}:"
+    assert all(note.startswith(told) for note in notes)
+
+
 def test_the_limit_ends_with_its_block_and_is_none_outside_the_main_thread():
     before = signal.getsignal(signal.SIGVTALRM)
     with limited_answers(5.0):

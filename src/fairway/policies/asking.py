@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -76,7 +77,8 @@ def limited_answers(limit_s: float = ANSWER_LIMIT_S) -> Iterator[None]:
     """Inside, a policy that computes for ``limit_s`` without an answer is an `InputError` that says where it was.
 
     Seconds are those that this process computes, so that a slow, busy or sleeping machine does not count against a
-    policy. It takes up to twice as long until one is stopped. There is no limit outside the main thread.
+    policy. It takes up to twice as long until one is stopped. One that waits instead of computing is not stopped; after
+    as long by the clock a line on standard error says where it is. There is no limit outside the main thread.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -89,13 +91,38 @@ def limited_answers(limit_s: float = ANSWER_LIMIT_S) -> Iterator[None]:
             raise _NoAnswerError(limit_s, frame)
         answered = _answered
 
-    previous = signal.signal(signal.SIGVTALRM, tick)
-    signal.setitimer(signal.ITIMER_VIRTUAL, limit_s, limit_s)
+    with _each(limit_s, signal.ITIMER_VIRTUAL, signal.SIGVTALRM, tick), _told_of_waiting(limit_s):
+        yield
+
+
+@contextmanager
+def _told_of_waiting(limit_s: float) -> Iterator[None]:
+    """Inside, say where a policy is that gives no answer for ``limit_s`` by the clock; it may wait on purpose."""
+    answered = _answered
+
+    def look(_: int, frame: FrameType | None) -> None:
+        nonlocal answered
+        if _asked and answered == _answered and frame is not None:
+            where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            print(f"note: no answer of the policy for {limit_s:g} s by the clock; it is at {where}", file=sys.stderr)
+        answered = _answered
+
+    with _each(limit_s, signal.ITIMER_REAL, signal.SIGALRM, look):
+        yield
+
+
+@contextmanager
+def _each(
+    interval_s: float, timer: int, alarm: signal.Signals, handler: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
+    """Inside, call ``handler`` whenever ``timer`` has run for ``interval_s``."""
+    previous = signal.signal(alarm, handler)
+    signal.setitimer(timer, interval_s, interval_s)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, previous)
+        signal.setitimer(timer, 0)
+        signal.signal(alarm, previous)
 
 
 class _NoAnswerError(BaseException):
