@@ -183,3 +183,14 @@ def test_it_fits_a_narrow_screen_and_follows_the_colour_scheme(browser: Any, pag
         grounds.add(narrow.evaluate("getComputedStyle(document.body).backgroundColor"))
         context.close()
     assert len(grounds) == 2
+
+
+CUT = """cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth + 1).map(cell => cell.innerText)"""
+
+
+def test_nothing_in_a_table_is_cut_at_any_width(page: Any) -> None:
+    choose_spike(page)
+    page.locator("#slider").fill("52")
+    for width in (360, 480, 513, 607, 609, 800, 961, 1183, 1185, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.locator(".side th, .side td, dt, dd").evaluate_all(CUT) == [], width
