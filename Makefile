@@ -105,9 +105,6 @@ SECOND_SEEDS = $(if $(filter %/full.yaml,$(CONFIG)),$(addprefix --second-seeds ,
 EMBEDDED = $(firstword $(wildcard $(patsubst %,docs/reference/%/reference.json,quick full)))
 OTHER_CORPUS = $(if $(filter %/real.yaml %/real-subset.yaml,$(CONFIG)),$(addprefix --other-corpus ,$(EMBEDDED)))
 
-# The reference that the README shows.
-REFERENCE ?= $(shell sed -n 's|^Reference run of .*(docs/reference/\([a-z0-9-]*\)/claims.md).*|\1|p' README.md)
-
 reference: reproduce ## Keep the tables of CONFIG's run in docs/reference, and show them in the README.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_ordering.py --out-json results/scheduling.json \
 		--out-csv results/scheduling.csv
@@ -125,11 +122,11 @@ check: check-start $(RUN_STAMP) ## Run CONFIG and compare it with its reference 
 	$(RUN) || { $(RUN) --quiet all -- results/tables/summary.json && $(COMPARE); exit 1; }
 	$(COMPARE)
 
-appendix: reproduce ## Time the targets of the README's appendix in CONFIG's run, and show them beside REFERENCE's values.
+appendix: reproduce ## Time the commands of the README's appendix in CONFIG's run, and show them beside its reference's values.
 	PYTHONPATH=src $(VENV_PYTHON) scripts/time_targets.py --targets paper/appendix.yaml --config "$(CONFIG)" \
 		--out docs/target-times.json
 	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_appendix.py --targets paper/appendix.yaml \
-		--reference docs/reference/$(REFERENCE)/reference.json --times docs/target-times.json --readme README.md
+		--reference "docs/reference/$(basename $(notdir $(CONFIG)))/reference.json" --times docs/target-times.json --readme README.md
 
 # An experiment of config/causes has a folder of its own; another configuration is an ordinary run of this one.
 EXPERIMENT = $(if $(filter config/causes/%,$(CONFIG)),results/causes/$(basename $(notdir $(CONFIG))),.)

@@ -37,6 +37,7 @@ def parse() -> argparse.Namespace:
         help="results with other policies or seeds, each group as WORKLOAD,...:POLICY,...:SEEDS",
     )
     parser.add_argument("--about", nargs="+", metavar="WORKLOAD", help="answer only claims that ask no other workload")
+    parser.add_argument("--claim", metavar="ID", help="answer this claim alone")
     parser.add_argument("--exact", type=Path, required=True, help="outcomes of the exact checks (JSON)")
     parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML)")
     parser.add_argument(
@@ -90,6 +91,8 @@ def main() -> int:
     causes = known_causes(*arguments.causes, claims.ids, arguments.root) if arguments.causes else ()
     if arguments.about:
         claims = claims.about(arguments.about)
+    if arguments.claim:
+        claims = claims.only(arguments.claim)
     inputs = gather(expected)
     answers = answer_claims(claims, inputs, resampling)
     measured = [read_document(file) for file in arguments.measured]

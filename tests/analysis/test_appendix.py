@@ -19,12 +19,13 @@ def readme(root: Path) -> str:
 
 
 @pytest.fixture
-def reference(root: Path, readme: str) -> Any:
-    (name,) = re.findall(r"^Reference run of .*docs/reference/([a-z0-9-]+)/claims\.md", readme, flags=re.MULTILINE)
+def reference(root: Path) -> Any:
+    """Return the reference of the configuration that was timed."""
+    name = Path(read_times(root / "docs/target-times.json")["configuration"]).stem
     return json.loads((root / f"docs/reference/{name}/reference.json").read_text(encoding="utf-8"))
 
 
-def table(root: Path, reference: Any, **other: dict[str, str]) -> str:
+def table(root: Path, reference: Any, **other: dict[str, list[str]]) -> str:
     targets = other.get("targets", read_targets(root / "paper/appendix.yaml"))
     times = read_times(root / "docs/target-times.json")
     return appendix_table(targets, reference["tables"]["claims"], reference["origin"], times)
@@ -44,15 +45,24 @@ def test_a_claim_without_target_is_refused(root: Path, reference: Any) -> None:
 
 def test_a_file_without_targets_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.yaml").write_text("target: {}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="has no list of targets"):
+    with pytest.raises(InputError, match="has no lists of targets"):
         read_targets(tmp_path / "none.yaml")
 
 
+def test_times_of_another_configuration_are_refused(root: Path, reference: Any) -> None:
+    other = {**reference, "origin": {**reference["origin"], "configuration": "full.yaml"}}
+    with pytest.raises(InputError, match=r"times of quick\.yaml stand beside values of full\.yaml"):
+        table(root, other)
+
+
 def test_every_command_of_the_table_can_be_planned(root: Path, tmp_path: Path, reference: Any) -> None:
-    commands = re.findall(r"`snakemake (--cores 2 [^`]+)`", table(root, reference))
-    assert len(commands) == len(reference["tables"]["claims"]["claims"])
-    (asked,) = {command.rpartition(" ")[0] for command in commands}
-    targets = sorted({command.rpartition(" ")[2] for command in commands})
+    commands = re.findall(r"`snakemake (--cores 1 [^`]+)`", table(root, reference))
+    claims = [claim["id"] for claim in reference["tables"]["claims"]["claims"]]
+    assert len(commands) == len(claims)
+    for claim, command in zip(claims, commands, strict=True):
+        assert command.endswith((f" results/claims/{claim}/claims.md", " results/exact.json"))
+    (asked,) = {command.partition(" -- ")[0] + " --" for command in commands}
+    targets = sorted({target for command in commands for target in command.partition(" -- ")[2].split()})
     line = ["-m", "snakemake", "--snakefile", root / "Snakefile", "--directory", tmp_path, "--dry-run"]
     planned = subprocess.run(
         [sys.executable, *line, *asked.replace("config/", f"{root}/config/").split(), *targets],

@@ -19,7 +19,7 @@ Check = Callable[..., subprocess.CompletedProcess[str]]
 def name(root: Path) -> str:
     """Return the name of the reference that the README shows."""
     readme = (root / "README.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^Reference run of .*docs/reference/([a-z0-9-]+)/claims\.md", readme, flags=re.MULTILINE)
+    (shown,) = re.findall(r"^Reference run of [^|]*?docs/reference/([a-z0-9-]+)/claims\.md", readme, flags=re.MULTILINE)
     return shown
 
 

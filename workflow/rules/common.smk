@@ -25,7 +25,9 @@ from single_run import claim_folder
 
 # Snakemake itself would end in a traceback, as soon as it makes its own folder.
 if not os.access(".", os.W_OK):
-    remedy = f"name one for the outputs: snakemake --directory DIR --snakefile {shlex.quote(str(BASE / 'Snakefile'))} ..."
+    remedy = (
+        f"name one for the outputs: snakemake --directory DIR --snakefile {shlex.quote(str(BASE / 'Snakefile'))} ..."
+    )
     print(f"error: {Path.cwd()} is a folder that cannot be written to. Remedy: {remedy}", file=sys.stderr)
     sys.exit(EXIT_BAD_INPUT)
 
@@ -210,14 +212,23 @@ def table_rows(backend):
     return row_files(backend, TABLE_WORKLOADS)
 
 
-def other_groups():
-    """Give the results that claims are asked on beside the tables' ones, as answer_claims.py wants them."""
+def groups_of(workloads):
+    """Give those workloads together that have the same policies and as many seeds: (workloads, policies, seeds)."""
     groups = {}
-    for workload in CONFIG.workloads:
-        if workload not in TABLE_WORKLOADS:
-            group = (CONFIG.policies_for(workload), len(CONFIG.seeds_for(workload)))
-            groups.setdefault(group, []).append(workload)
-    return [f"{','.join(names)}:{','.join(policies)}:{seeds}" for (policies, seeds), names in groups.items()]
+    for workload in workloads:
+        group = (CONFIG.policies_for(workload), len(CONFIG.seeds_for(workload)))
+        groups.setdefault(group, []).append(workload)
+    return [(names, policies, seeds) for (policies, seeds), names in groups.items()]
+
+
+def as_options(groups):
+    """Give groups of results as answer_claims.py wants them beside the first one."""
+    return [f"{','.join(names)}:{','.join(policies)}:{seeds}" for names, policies, seeds in groups]
+
+
+def other_groups():
+    """Give the results that claims are asked on beside the tables' ones."""
+    return as_options(groups_of([name for name in CONFIG.workloads if name not in TABLE_WORKLOADS]))
 
 
 SPIKE_WORKLOAD = "sec-dynamic-a"

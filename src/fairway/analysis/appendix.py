@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,45 +14,57 @@ from fairway.errors import InputError
 from fairway.yamlfile import read_yaml
 
 APPENDIX_MARK = "appendix table"
-_REMEDY = "make times CONFIG=..."
+_EXACT, _PAGE = "results/exact.json", "results/claims/{}/claims.md"
+_REMEDY = "make appendix CONFIG=..."
 
 
-def read_targets(path: Path) -> dict[str, str]:
-    """Read which file shows each claim; InputError if it is no such list."""
+def read_targets(path: Path) -> dict[str, list[str]]:
+    """Read which files show each claim, its own page the last; InputError if it is no such list."""
     values = read_yaml(path).values
     targets = values.get("targets") if isinstance(values, dict) else None
-    if not isinstance(targets, dict) or not all(isinstance(target, str) for target in targets.values()):
-        raise InputError("has no list of targets", file=path, remedy="give `targets:` a file for each claim's id")
-    return targets
+    if not isinstance(targets, dict) or not all(isinstance(files, list) for files in targets.values()):
+        raise InputError(
+            "has no lists of targets", file=path, remedy="give `targets:` a list of files for each claim's id"
+        )
+    return {claim: files if _EXACT in files else [*files, _PAGE.format(claim)] for claim, files in targets.items()}
 
 
 def read_times(path: Path) -> Document:
-    """Read how long the jobs behind each target took, and where; InputError if there is none."""
+    """Read how long the jobs behind each claim's targets took, and where; InputError if there is none."""
     return read_table(path, frozenset({"processor", "configuration", "targets"}), _REMEDY)
 
 
-def appendix_table(targets: Mapping[str, str], claims: Document, origin: Mapping[str, Any], times: Document) -> str:
+def appendix_table(
+    targets: Mapping[str, Sequence[str]], claims: Document, origin: Mapping[str, Any], times: Document
+) -> str:
     """Render the table: one line a claim, in the claims' own order.
 
     Args:
-        targets: the file that shows a claim, by the claim's id.
+        targets: the files that show a claim, by the claim's id.
         claims: the claims table of the reference run.
         origin: what made the reference.
-        times: seconds of the jobs behind each target.
+        times: seconds of the jobs behind each claim's targets.
+
+    Raises:
+        InputError: targets and claims are not of the same claims, or times and reference of other configurations.
     """
+    configuration = origin["configuration"]
+    if times["configuration"] != configuration:
+        problem = f"times of {times['configuration']} stand beside values of {configuration}"
+        raise InputError(problem, remedy=_REMEDY)
     ids = [claim["id"] for claim in claims["claims"]]
     if sorted(ids) != sorted(targets):
         odd = ", ".join(sorted(set(ids) ^ set(targets)))
         raise InputError(f"the appendix and the claims are not about the same claims: {odd}", remedy="name each once")
     command = (
-        f"snakemake --cores 2 --configfile config/{origin['configuration']} --"  # else a target is a configuration
+        f"snakemake --cores 1 --configfile config/{configuration} --"  # without the dashes a target is a file of it
     )
     lines = [
         (
             f"`{claim['id']}`",
-            targets[claim["id"]],
-            f"`{command} {targets[claim['id']]}`",
-            _time(times, targets[claim["id"]]),
+            ", ".join(targets[claim["id"]]),
+            f"`{command} {' '.join(targets[claim['id']])}`",
+            _time(times, claim["id"]),
             "CPU",
             f"{verdict_words(claim)}; {_expected(claim)}".rstrip("; "),
             evidence_words(claim),
@@ -60,11 +72,11 @@ def appendix_table(targets: Mapping[str, str], claims: Document, origin: Mapping
         for claim in claims["claims"]
     ]
     head = (
-        "A command makes the figure or table of its line, and `results/tables/claims.md` answers the claim. Times are "
-        f"those of all jobs behind it, one after another, with `config/{times['configuration']}` on one core "
-        f"({times['processor']}). Expected is the reference's verdict and, for each figure, the 95% interval over "
-        "seeds, from the lowest to the highest of the claim's workloads. With the versions of the lock file every "
-        "value is the reference's to the last digit."
+        "A command makes what its line shows and the claim's own page, with verdict, values and checks. Its time is "
+        f"that of all its jobs where nothing is there yet, on one core ({times['processor']}). Expected are verdict "
+        "and, for each figure, the 95% interval over seeds, from the lowest to the highest of the claim's workloads, "
+        f"in the [reference of the same configuration](docs/reference/{origin['name']}/claims.md). With the versions "
+        "of the lock file every value is the reference's to the last digit."
     )
     table = markdown.table(("Claim", "Shown in", "Command", "Time", "Hardware", "Expected", "Evidence"), lines)
     return f"{head}\n\n{table}"
@@ -83,8 +95,8 @@ def _expected(claim: Mapping[str, Any]) -> str:
     return "; ".join(wording.figure_range(name, min(ends), max(ends)) for name, ends in bounds.items())
 
 
-def _time(times: Document, target: str) -> str:
-    seconds = times["targets"].get(target)
+def _time(times: Document, claim: str) -> str:
+    seconds = times["targets"].get(claim)
     if seconds is None:
         return "not measured"
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

@@ -80,6 +80,13 @@ class ClaimsFile:
         kept = tuple(claim for claim in self.claims if claim.workloads and set(claim.workloads) <= set(workloads))
         return dataclasses.replace(self, claims=kept)
 
+    def only(self, claim: str) -> ClaimsFile:
+        """Return the claim of this name alone; InputError if there is none."""
+        kept = tuple(one for one in self.claims if one.id == claim)
+        if not kept:
+            raise InputError(f"no claim is called {claim!r}", remedy=f"known: {', '.join(self.ids)}")
+        return dataclasses.replace(self, claims=kept)
+
     def asking(self, workloads: Sequence[str]) -> ClaimsFile:
         """Return the claims that ask at least one of these workloads, to be asked without the sweep."""
         kept = (claim for claim in self.claims if not set(claim.workloads).isdisjoint(workloads))

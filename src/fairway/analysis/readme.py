@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 from fairway.errors import InputError
+
+_WIDTH = 120
 
 
 def markers(name: str) -> tuple[str, str]:
@@ -21,4 +24,15 @@ def replace_between(text: str, name: str, part: str, file: Path) -> str:
         raise InputError(
             f"has no place for the {name}", file=file, remedy=f"give it one {begin.strip()} and {end.strip()}"
         )
-    return f"{head}{begin}{part.strip()}\n{end}{tail}"
+    return f"{head}{begin}{_wrapped(part.strip())}\n{end}{tail}"
+
+
+def _wrapped(part: str) -> str:
+    """Wrap the paragraphs and lists; the lines of a table have to stay whole."""
+    lines = [[line] if line.startswith("|") else _wrap(line) for line in part.split("\n")]
+    return "\n".join(line for some in lines for line in some)
+
+
+def _wrap(line: str) -> list[str]:
+    indent = "  " if line.startswith("* ") else ""
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]

@@ -1,4 +1,4 @@
-"""How long the jobs behind a target of the appendix took, from a run's benchmarks."""
+"""How long the jobs behind the targets of each claim in the appendix took, from a run's benchmarks."""
 
 from __future__ import annotations
 
@@ -6,34 +6,38 @@ import csv
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fairway.errors import InputError
 
 
-def target_seconds(targets: Iterable[str], configuration: Path) -> dict[str, float]:
-    """Add up, for each target, what the jobs that it needs took in the run that lies in this folder (benchmarks/dag).
+def target_seconds(targets: Mapping[str, Sequence[str]], configuration: Path) -> dict[str, float]:
+    """Make what is not there of each name's targets, and add up what the jobs behind them took (benchmarks/dag).
 
     Raises:
-        InputError: Snakemake cannot plan a target, or one of its jobs has not run here.
+        InputError: Snakemake cannot make a target, or the benchmark of one of its jobs is not there.
     """
-    return {target: round(sum(map(_seconds, _benchmarks(target, configuration))), 1) for target in sorted(set(targets))}
+    _snakemake(sorted({file for files in targets.values() for file in files}), configuration)
+    return {
+        name: round(sum(map(_seconds, _benchmarks(files, configuration))), 1) for name, files in sorted(targets.items())
+    }
 
 
-def _benchmarks(target: str, configuration: Path) -> list[Path]:
-    """Return the benchmarks of all jobs that a target needs."""
-    options = ["--cores", "1", "--dry-run", "--forceall", "--quiet", "host", "--configfile", str(configuration)]
-    planned = subprocess.run(
-        [sys.executable, "-m", "snakemake", *options, "--", target],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    if planned.returncode:
-        raise InputError(f"Snakemake cannot plan {target}", remedy=planned.stderr.strip().splitlines()[-1])
-    return [Path(file) for file in re.findall(r"^    benchmark: (\S+)$", planned.stdout, flags=re.MULTILINE)]
+def _benchmarks(targets: Sequence[str], configuration: Path) -> list[Path]:
+    """Return the benchmarks of all jobs that targets need."""
+    planned = _snakemake(targets, configuration, "--dry-run", "--forceall", "--quiet", "host")
+    return [Path(file) for file in re.findall(r"^    benchmark: (\S+)$", planned, flags=re.MULTILINE)]
+
+
+def _snakemake(targets: Sequence[str], configuration: Path, *options: str) -> str:
+    """Run Snakemake in this folder and return what it printed."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--configfile", str(configuration), *options]
+    done = subprocess.run([*command, "--", *targets], capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        problem = f"Snakemake cannot make {', '.join(targets)}"
+        raise InputError(problem, remedy=(done.stderr.strip().splitlines() or ["run it by hand"])[-1])
+    return done.stdout
 
 
 def _seconds(benchmark: Path) -> float:
@@ -41,4 +45,5 @@ def _seconds(benchmark: Path) -> float:
         with benchmark.open(encoding="utf-8", newline="") as file:
             return sum(float(line["s"]) for line in csv.DictReader(file, delimiter="\t"))
     except FileNotFoundError as error:
-        raise InputError("this job has not run here", file=benchmark, remedy="make reproduce CONFIG=...") from error
+        remedy = "delete what the job makes, and run the workflow"
+        raise InputError("this job's benchmark is not here", file=benchmark, remedy=remedy) from error
