@@ -80,6 +80,12 @@ def test_the_first_screen_names_the_two_commands(readme: str) -> None:
     assert "make test" in first_screen
 
 
+def test_it_is_short_and_can_be_read_as_text(readme: str) -> None:
+    lines = readme.splitlines()
+    assert len(lines) < 400
+    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
+
+
 def test_every_file_that_it_names_exists(readme: str, root: Path) -> None:
     named = re.findall(r"`((?:src|docs|workflow|scripts|config|envs|paper|benchmarks)/[^`<> ]*)`", readme)
     assert len(named) > 10

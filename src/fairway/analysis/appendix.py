@@ -62,7 +62,7 @@ def appendix_table(
     lines = [
         (
             f"`{claim['id']}`",
-            ", ".join(targets[claim["id"]]),
+            ", ".join(_figures(targets[claim["id"]])) or "its page",
             f"`{command} {' '.join(targets[claim['id']])}`",
             _time(times, claim["id"]),
             "CPU",
@@ -93,6 +93,10 @@ def _expected(claim: Mapping[str, Any]) -> str:
         ends = (figure["low"], figure["high"])
         bounds.setdefault(figure["name"], []).extend(figure["point"] if end is None else end for end in ends)
     return "; ".join(wording.figure_range(name, min(ends), max(ends)) for name, ends in bounds.items())
+
+
+def _figures(files: Sequence[str]) -> list[str]:
+    return [file for file in files if file.startswith("figures/") or file == _EXACT]
 
 
 def _time(times: Document, claim: str) -> str:

@@ -97,12 +97,18 @@ def readers_table(document: Document) -> str:
 
 def _causes(document: Document) -> list[str]:
     """Why claims do not hold, one line each; nothing where no cause is known."""
+    if not document["causes"]:
+        return []
     lines = [
-        f"* `{cause['claim']}`: {cause['says']} (found with `{cause['configuration']}`: {cause['sample']}, "
-        f"{cause['evidence']})"
+        (
+            f"`{cause['claim']}`",
+            cause["says"],
+            f"`{cause['configuration']}`: {cause['sample']}, {cause['evidence']}",
+        )
         for cause in document["causes"]
     ]
-    return ["Why claims do not hold here; this decides nothing:", "\n".join(lines)] if lines else []
+    table = markdown.table(("Claim", "Why it does not hold here", "Found with"), lines)
+    return ["Why claims do not hold was looked for after the runs, and decides nothing.", table]
 
 
 def _table(document: Document) -> str:

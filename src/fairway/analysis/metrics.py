@@ -1,7 +1,8 @@
 """The metrics of a result, each for every resample of the bootstrap.
 
 Definitions: TTFT is first token minus arrival. Percentiles are ``inverted_cdf`` over requests pooled over seeds. Worst
-and worst over p99 are taken in each seed; what is reported is their median over seeds (and, for tables, their maximum).
+and worst over p99 are taken in each seed; what is reported is their median over seeds, of an even
+number the lower middle one (and, for tables, their maximum).
 The warm-up is not in a ``Result``; refused requests have no TTFT and are counted apart.
 """
 

@@ -219,7 +219,10 @@ def _section(rows: Sequence[MetricsRow]) -> str:
     for row in rows:
         by_selection.setdefault((row.phase, row.prompts, row.kind), []).append(row)
     lines = [_line(row) for group in by_selection.values() for row in group]
-    remark = "p50 and p99 with intervals; worst and worst/p99 as median over seeds (maximum), above 3 it starves."
+    remark = (
+        "p50 and p99 with intervals; worst and worst/p99 as median over seeds, of an even number the lower middle one "
+        "(maximum); above 3 it starves."
+    )
     if not first.reuse_known:
         remark += " The trace does not say what prompts share: hits and uncached work are not applicable."
     whole = [row for row in rows if wording.selected(row.phase, row.prompts, row.kind) == "all"]
