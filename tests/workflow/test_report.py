@@ -1,16 +1,20 @@
 """The HTML report of a run: claims first, whole in one file, and it opens without a network."""
 
 import json
+import platform
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.workflow.conftest import tiny
+
+from made_by import UNKNOWN, made_by
 
 pytestmark = pytest.mark.xdist_group("dag")
 
@@ -79,6 +83,24 @@ def test_every_result_stands_in_its_category_under_a_caption(report: Path) -> No
         "Seeds": "2",
         "Profile": "a6000-llama-3.1-8b-modelled",
     }
+
+
+def test_it_names_the_software_that_made_it(report: Path, browser: Any, root: Path) -> None:
+    commit = UNKNOWN
+    if (root / ".git").exists():
+        command = ["git", "-C", root, "describe", "--always", "--abbrev=12", "--dirty"]
+        commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    made = f"made at commit {commit} with Python {platform.python_version()} and Snakemake {version('snakemake')}"
+    assert made in " ".join(visit(browser, report).text.split())
+    caption = part(report, "results")["results/report/provenance.html"]["caption"]
+    assert made in " ".join(re.sub("<[^>]+>", "", caption).split())
+
+
+def test_a_download_has_no_commit_whatever_it_lies_in(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    assert made_by(tmp_path)["commit"] == UNKNOWN, "nothing is committed"
+    (tmp_path / "download").mkdir()
+    assert made_by(tmp_path / "download")["commit"] == UNKNOWN
 
 
 def test_it_opens_without_a_network_and_shows_the_claims(report: Path, browser: Any, root: Path) -> None:

@@ -20,6 +20,7 @@ from environment import missing_vllm, quote_folder_of_notebooks, use_sources
 from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, NOTEBOOK_SOURCES
 from fingerprint import PUBLICATION_SOURCES, REGIME_SOURCES, TRACE_SOURCES, WATCHING_SOURCES
 from fingerprint import fingerprint, policy_fingerprint, scripts_of
+from made_by import made_by
 from time_left import report_progress
 from single_run import claim_folder
 

@@ -1,6 +1,9 @@
 """What the rules of the paper, the report and the notebook share."""
 
 PUBLICATION_CODE = fingerprint(PACKAGE, PUBLICATION_SOURCES, scripts_of("publication", SCRIPTS))
+# Captions of the report find it here. Jobs, which are processes of their own, do not: results must not depend on it.
+if workflow.is_main_process:
+    config["made_by"] = made_by(BASE)
 FURTHER = "4 Paper, notebook, queue"  # categories of the report are sorted by name
 PAPER_FILES = [
     source(file.relative_to(BASE))
