@@ -171,7 +171,7 @@ def test_only_claims_that_do_not_hold_show_their_cause_below_the_table(untouched
     assert [cause["claim"] for cause in shown["causes"]] == unheld
     for text in (claims_markdown(shown), readers_table(shown)):
         for name in unheld:
-            assert f"\n* `{name}`: Why {name}. (found with `config/c.yaml`: 5 seeds, simulated)" in text
+            assert f"\n| `{name}` | Why {name}. | `config/c.yaml`: 5 seeds, simulated |" in text
     assert f"Cause: Why {unheld[0]}." in " ".join(terminal(shown, tmp_path).split())
     without = document(untouched_rows, ())
     assert "Why claims do not hold" not in claims_markdown(without)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from tests.workflow.conftest import SAY_ALL, checksums, shell, tiny
@@ -114,6 +115,33 @@ def test_make_check_says_where_no_reference_is_kept(killed: Killed) -> None:
     refused = shell(killed.folder, "make check CONFIG=config/tiny.yaml CORES=2")
     assert refused.returncode == 2
     assert "no reference of config/tiny.yaml is kept here" in refused.stdout
+
+
+@pytest.mark.slow
+def test_make_check_names_an_edited_result(killed: Killed, shelf: Path) -> None:
+    folder = shelf / "checked"
+    shutil.copytree(killed.folder, folder, symlinks=True)
+    places = "--summary results/tables/summary.json --config config/tiny.yaml --references docs/reference"
+    kept = shell(folder, f"PYTHONPATH=src python scripts/publish_reference.py {places} --date 2026-01-01 --commit none")
+    assert kept.returncode == 0, kept.stdout
+    check = "make check CONFIG=config/tiny.yaml CORES=1"
+    agreed = shell(folder, check)
+    assert agreed.returncode == 0, agreed.stdout
+    assert "\nagrees: all " in agreed.stdout
+    file = folder / ROWS / "sec-flood/lpm/requests.parquet"
+    table = pq.read_table(file)
+    place = table.schema.get_field_index("first_token_ns")
+    later = pc.add(table["first_token_ns"], 10**9)
+    pq.write_table(table.set_column(place, table.schema.field(place), later), file)
+    for _ in range(2):
+        told = shell(folder, check)
+        assert told.returncode == 2, "what make ends with when a command has failed"
+        assert "\nEDITED after it was written: requests.parquet of sec-flood/lpm (" in told.stdout
+        assert "\nmoved: metrics / rows / sec-flood lpm " in told.stdout
+        assert "\nDIFFERS: " in told.stdout
+        assert "Error 1" in told.stdout
+    page = (folder / "results/tables/metrics.md").read_text(encoding="utf-8")
+    assert "| lpm (edited) |" in page and "| fairway |" in page
 
 
 def test_the_jobs_behind_a_target_of_the_appendix_are_timed(killed: Killed) -> None:
