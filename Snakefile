@@ -28,6 +28,7 @@ include: "workflow/rules/common_publication.smk"
 include: "workflow/rules/queue.smk"
 include: "workflow/rules/publication.smk"
 include: "workflow/rules/section_5_2.smk"
+include: "workflow/rules/common_claims.smk"
 include: "workflow/rules/one_claim.smk"
 
 
