@@ -1,4 +1,4 @@
-"""What a report says of the software that made it. Nothing of it goes into a result: its bytes are the same anywhere."""
+"""What a report says of the software that made it. Nothing of it goes into a result, whose bytes are the same."""
 
 from __future__ import annotations
 
