@@ -3,9 +3,9 @@
 Long prompts over shared documents wait, as many after each step as before it. Who comes and goes costs more than how
 many wait, and how many a step admits follows from the tokens that are a prompt's own. With 1,024 of them a step of
 2,048 admits one or two; the workloads of this project admit 0.7 to 4 on average while 20 or more wait, those of long
-prompts below 1. With 320 it admits six, more than any of them. Two of vLLM's schedulers take the same steps: one under
-a policy, with hits from the reuse index; the other as it ships, its queue laid out beforehand as the policy had it. So
-the difference between their times is all that ordering adds, the cache's log included. Runs with vLLM's Python
+prompts below 1. With 320 it admits six, more than any of them. Two of vLLM's schedulers take the same steps: one with
+the plugin, as a server has it; the other as it ships, its queue laid out beforehand as the policy had it. So the
+difference between their times is all that ordering adds, the cache's log included. Runs with vLLM's Python
 (`make vllm-env`); times are those of this machine.
 """
 
@@ -15,14 +15,16 @@ import argparse
 import gc
 import statistics
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from benchmarks.clock import python_loop_ms
 from fairway.command import not_negative, positive, run
 from fairway.engine import Limits, Request, Step
 from fairway.files import write_json
@@ -32,8 +34,12 @@ from fairway.vllm import load_engine
 
 load_engine()  # says so if vLLM is missing, before the next lines need it
 
+from fairway.vllm.build import build_scheduler  # noqa: E402
 from fairway.vllm.engine import VllmEngine  # noqa: E402
 from fairway.vllm.hashes import BlockHashes  # noqa: E402
+from fairway.vllm.plugin import ordering  # noqa: E402
+from fairway.vllm.plugin.schedulers import OrderedByPolicy  # noqa: E402
+from fairway.vllm.scheduler import LoggedScheduler  # noqa: E402
 from fairway.vllm.versions import installed_version  # noqa: E402
 
 LIMITS = Limits(cache_blocks=12_000)
@@ -53,7 +59,7 @@ class Cost:
     waiting: int
     new_tokens: int  # of each prompt, behind its document
     steps: int
-    order_us: float  # hook, index, queue, drawing the order, and hearing of the hits that vLLM found
+    order_us: float  # what the plugin does before and after a step, index and queue included, and drawing the order
     order_p90_us: float
     added_us: float  # what a whole step takes longer than vLLM's own
     added_p90_us: float
@@ -75,33 +81,65 @@ class SharedTokens(BlockHashes):
 
 
 class TimedEngine(VllmEngine):
-    """Adds up what it does around vLLM's step."""
+    """vLLM's scheduler as it ships; adds up the time of its steps."""
 
-    def __init__(self, policy: str, *, hooked: bool) -> None:
-        super().__init__(make_policy(policy), LIMITS, prefill_time=prefill_ns, hooked=hooked)
+    def __init__(self) -> None:
+        super().__init__(make_policy("fcfs"), LIMITS, hooked=False)
         self._hashes = SharedTokens(LIMITS.block_tokens)
-        self.order_ns = self.step_ns = 0
-        self.tried: list[str] = []
-        schedule = self.scheduler.schedule
+        self.step_ns = 0
+        self._schedule = self.scheduler.schedule
+        self.scheduler.schedule = self._timed_schedule
 
-        def timed_schedule() -> Any:
-            begun_ns = clock_ns()
-            output = schedule()
-            self.step_ns += clock_ns() - begun_ns
-            return output
-
-        self.scheduler.schedule = timed_schedule
-        if self.hits is not None:
-            self._time_confirm(self.hits)
-
-    def _ordered_queue(self) -> Iterator[Any]:
+    def _timed_schedule(self) -> Any:
         begun_ns = clock_ns()
-        order = super()._ordered_queue()
-        self.order_ns += clock_ns() - begun_ns
-        self.tried = []
-        return self._timed(order)
+        output = self._schedule()
+        self.step_ns += clock_ns() - begun_ns
+        return output
 
-    def _timed(self, order: Iterator[Any]) -> Iterator[Any]:
+    def lay_out(self, tried: list[str]) -> None:
+        """Put these requests at the head of vLLM's own queue."""
+        first = [self.scheduler.requests[key] for key in tried]
+        self.scheduler.waiting.remove_requests(first)
+        self.scheduler.waiting.prepend_requests(reversed(first))
+
+
+class LoggedPlugin(OrderedByPolicy, LoggedScheduler):
+    """The plugin, on the scheduler that says what its cache stored and evicted."""
+
+
+class PluginEngine(TimedEngine):
+    """The plugin; adds up what it does before, in and after a step, and writes down whom vLLM was given to try."""
+
+    def __init__(self, policy: str) -> None:
+        self._policy_name = policy
+        super().__init__()
+        self.order_ns = 0
+        self.tried: list[str] = []
+        self.ordering = self.scheduler.ordering
+        self.ordering.before_step = self._timed(self.ordering.before_step)
+        self.ordering.after_step = self._timed(self.ordering.after_step)
+        queue = self.scheduler.waiting
+        begin_walk = queue.begin_walk
+        queue.begin_walk = lambda order: begin_walk(self._timed_draws(order))
+
+    def _new_scheduler(self, hooked: bool) -> LoggedScheduler:
+        return build_scheduler(LoggedPlugin, LIMITS, {"fairway": {"policy": self._policy_name}})
+
+    def schedule(self, now_ns: int) -> Step:
+        """Let the plugin see the virtual time, of which requests have their arrivals."""
+        self.tried = []
+        with mock.patch.object(ordering, "time_ns", lambda: now_ns):
+            return super().schedule(now_ns)
+
+    def _timed(self, function: Callable[..., None]) -> Callable[..., None]:
+        def timed(*arguments: Any) -> None:
+            begun_ns = clock_ns()
+            function(*arguments)
+            self.order_ns += clock_ns() - begun_ns
+
+        return timed
+
+    def _timed_draws(self, order: Iterator[Any]) -> Iterator[Any]:
         while True:
             begun_ns = clock_ns()
             request = next(order, None)
@@ -111,43 +149,13 @@ class TimedEngine(VllmEngine):
             self.tried.append(request.request_id)
             yield request
 
-    def _let_wait(self, request: Request) -> None:
-        begun_ns = clock_ns()
-        super()._let_wait(request)
-        self._add(clock_ns() - begun_ns)
-
-    def _let_go(self, positions: Iterable[int]) -> None:
-        begun_ns = clock_ns()
-        super()._let_go(positions)
-        self._add(clock_ns() - begun_ns)
-
-    def _time_confirm(self, hits: Any) -> None:
-        confirm = hits.confirm
-
-        def timed_confirm(slot: int, hit_tokens: int) -> None:
-            begun_ns = clock_ns()
-            confirm(slot, hit_tokens)
-            self._add(clock_ns() - begun_ns)
-
-        hits.confirm = timed_confirm
-
-    def _add(self, upkeep_ns: int) -> None:
-        self.order_ns += upkeep_ns
-        self.step_ns += upkeep_ns
-
-    def lay_out(self, tried: list[str]) -> None:
-        """Put these requests at the head of vLLM's own queue."""
-        first = [self.scheduler.requests[key] for key in tried]
-        self.scheduler.waiting.remove_requests(first)
-        self.scheduler.waiting.prepend_requests(reversed(first))
-
 
 class Pair:
     """The two schedulers, and the requests that both are given."""
 
     def __init__(self, policy: str, waiting: int, new_tokens: int, seed: int) -> None:
-        self.ordered = TimedEngine(policy, hooked=True)
-        self.plain = TimedEngine("fcfs", hooked=False)
+        self.ordered = PluginEngine(policy)
+        self.plain = TimedEngine()
         self.prompts = Prompts(new_tokens // LIMITS.block_tokens, seed)
         self.now_ns = 0
         for _ in range(waiting):
@@ -218,21 +226,17 @@ def measure(policy: str, waiting: int, new_tokens: int, steps: int, walks: int, 
     gc.freeze()  # as vLLM's server does once it is up
     order_us, added_us, plain_us, admitted, changed = [], [], [], [], []
     for _ in range(steps):
-        engines = pair.ordered, pair.plain
-        before = [(engine.order_ns, engine.step_ns) for engine in engines]
+        before_ns = pair.ordered.order_ns, pair.ordered.step_ns, pair.plain.step_ns
         step, changed_blocks = pair.step()
-        (order_ns, step_ns), (plain_upkeep_ns, plain_step_ns) = (
-            (engine.order_ns - order, engine.step_ns - whole)
-            for engine, (order, whole) in zip(engines, before, strict=True)
-        )
-        own_ns = plain_step_ns - plain_upkeep_ns
+        after_ns = pair.ordered.order_ns, pair.ordered.step_ns, pair.plain.step_ns
+        order_ns, step_ns, own_ns = (after - before for after, before in zip(after_ns, before_ns, strict=True))
         order_us.append(order_ns / 1000)
         added_us.append((step_ns - own_ns) / 1000)
         plain_us.append(own_ns / 1000)
         admitted.append(len(step.admitted))
         changed.append(changed_blocks)
-    assert pair.ordered.hits is not None
-    assert pair.ordered.hits.is_indexed, "the index served to the end"
+    assert pair.ordered.ordering.hits_are_indexed, "the index served to the end"
+    assert not pair.ordered.ordering.counts.fallbacks, "the policy's order served to the end"
     walk_us = statistics.median(pair.walk_ns() / 1000 for _ in range(walks))
     return Cost(
         policy,
@@ -279,6 +283,8 @@ def main() -> int:
     parser.add_argument("--seed", type=not_negative, default=1, help="seed of the prompts (default 1)")
     parser.add_argument("--out", type=Path, help="JSON file to write besides printing")
     arguments = parser.parse_args()
+    loop_before_ms = python_loop_ms()
+    print(f"a million loops of Python in {loop_before_ms:g} ms")
     costs = []
     print("   policy waiting  admitted  order us     p90  added us     p90    walk us   ratio")
     for new_tokens, waiting, policy in product(arguments.new_tokens, arguments.waiting, arguments.policies):
@@ -293,7 +299,13 @@ def main() -> int:
         date = time.strftime("%Y-%m-%d", time.gmtime())
         write_json(
             arguments.out,
-            {"date": date, "vllm": installed_version(), **machine(), "costs": [asdict(cost) for cost in costs]},
+            {
+                "date": date,
+                "vllm": installed_version(),
+                **machine(),
+                "python_loop_ms": [loop_before_ms, python_loop_ms()],
+                "costs": [asdict(cost) for cost in costs],
+            },
         )
     return 0
 

@@ -62,10 +62,11 @@ A process that imports the replay takes {imports}. One that reads, prepares and 
 `{policy}` takes {cold} when nothing is compiled yet and {cached} when it is."""
 
 ORDERING_TEXT = """\
-Per step of vLLM {vllm}'s own scheduler, prompts of 10,240 tokens, {date}, {processor}: ordering with exact hits, the
-upkeep of the reuse index included; what a whole step takes longer than vLLM's own; and looking up the hit of every
-waiting request as vLLM does. Medians over {steps} steps. Each request that comes and goes costs more than the queue's
-length does, so prompts with fewer tokens of their own, of which a step admits more, cost more."""
+Per step of vLLM {vllm}'s own scheduler, prompts of 10,240 tokens, {date}, {processor}: what the plugin does, ordering
+with exact hits and the upkeep of the reuse index included; what a whole step takes longer than vLLM's own; and looking
+up the hit of every waiting request as vLLM does. {speed} Medians over {steps} steps. Each request that comes and goes
+costs more than the queue's length does, so prompts with fewer tokens of their own, of which a step admits more, cost
+more."""
 
 
 def page(document: dict[str, Any], ordering: dict[str, Any] | None) -> str:
@@ -104,8 +105,16 @@ def _origin(document: dict[str, Any]) -> str:
     return (
         f"Measured on {document['date']} at commit {document['commit']}: {machine['processor']}, one of "
         f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, numpy {machine['numpy']}; seed "
-        f"{document['seed']}. The replays had at least {share:.0%} of the core to themselves.{quiet} The numbers are "
-        "in `benchmarks/results/`."
+        f"{document['seed']}. {_speed(document['python_loop_ms'])} The replays had at least {share:.0%} of the core to "
+        f"themselves.{quiet} The numbers are in `benchmarks/results/`."
+    )
+
+
+def _speed(loop_ms: Sequence[float]) -> str:
+    before, after = loop_ms
+    return (
+        f"A loop of a million multiplications and additions took Python {before:.0f} ms before the measurements and "
+        f"{after:.0f} ms after them; where it takes longer, the times here are longer, too, and the ratios are not."
     )
 
 
@@ -221,7 +230,11 @@ def _ordering(document: dict[str, Any]) -> Iterator[str]:
     rows = document["costs"]
     steps = rows[0]["steps"]
     yield ORDERING_TEXT.format(
-        vllm=document["vllm"], date=document["date"], processor=document["processor"], steps=steps
+        vllm=document["vllm"],
+        date=document["date"],
+        processor=document["processor"],
+        speed=_speed(document["python_loop_ms"]),
+        steps=steps,
     )
     yield table(
         [

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.against_peer import measure_against_peer
 from benchmarks.child import keep_to_one_core
+from benchmarks.clock import python_loop_ms
 from benchmarks.coverage import COMPILED, left_out, served
 from benchmarks.growth import measure_growth, measure_reading
 from benchmarks.peer import Peer
@@ -59,7 +60,8 @@ def main() -> int:
     policies = served(arguments.policies)
     compiled = [policy for policy, how in policies.items() if how == COMPILED]
     core = keep_to_one_core()
-    print(f"On core {core}:", flush=True)
+    loop_before_ms = python_loop_ms()
+    print(f"On core {core}, a million loops of Python in {loop_before_ms:g} ms:", flush=True)
     low_load = Pressure("low load", 0.6)
     backlog = Pressure("backlog", 1.0, arguments.waiting)
     with tempfile.TemporaryDirectory() as folder:
@@ -81,6 +83,7 @@ def main() -> int:
                 measure_growth(files, backlog, [BACKLOGGED_POLICY], arguments.sizes),
             ],
             "start_up": measure_start_up(files, low_load, BACKLOGGED_POLICY, arguments.repetitions),
+            "python_loop_ms": [loop_before_ms, python_loop_ms()],
         }
     write_sealed(arguments.out, document)
     return 0

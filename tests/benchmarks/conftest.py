@@ -50,6 +50,7 @@ def document() -> dict[str, Any]:
         "commit": "0123456789ab",
         "machine": {"processor": "A processor", "cores": 2, "system": "Linux", "python": "3.11", "numpy": "2.4"},
         "seed": 1,
+        "python_loop_ms": [70.2, 71.8],
         "rate_1_per_s": 2.6,
         "policies": {"fcfs": "compiled", "fairway": "compiled", "hrrn": "asked"},
         "left_out": {"peek": "policy 'peek', which needs victim_rank"},
@@ -84,6 +85,7 @@ def ordering() -> dict[str, Any]:
         "date": "2026-01-02",
         "vllm": "0.32.0",
         "processor": "A processor",
+        "python_loop_ms": [70.2, 71.8],
         "costs": [
             {"policy": policy, "waiting": waiting, "new_tokens": new_tokens, "admitted": 2.0, "steps": 300}
             | {"walk_per_order": 1_800, **times}

@@ -32,6 +32,7 @@ def test_ratios_are_of_repetitions_in_pairs(document: dict[str, Any], ordering: 
     assert "serves it instead: policy 'peek', which needs victim_rank." in text
     assert "| a request | 1.10 | 1.10 | 1.10 | 1.10 | 1.10 |  |" in text
     assert "| JSON lines | 20,000 | 1.5 | 2.00 | 10,000 | 200 |" in text
+    assert text.count("took Python 70 ms before the measurements and 72 ms after them") == 2
     assert "takes 21.0 s when nothing is compiled yet and 1.6 s when it is" in text
     assert "| lpm | 1,024 | 2.0 | 0.050 (0.070) | 0.060 (0.090) | 90.0 | 1,800 |" in text
 

@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.exact import miss_before_ten_hits, queue, random_queue
-from fairway.policies import ByArrival, ByScore, EveryK, Score, TwoLanes, make_policy, policy_names
+from fairway.policies import ByArrival, ByScore, EveryK, Score, TwoLanes, make_policy, policy_names, rules
 from fairway.policies.rules import Memory, descending
 
 LEAVE_OUT = {"preble-one-group"}  # policies that do not offer every request
@@ -35,6 +35,16 @@ def test_a_prefix_of_the_order_does_not_depend_on_what_is_asked_later(view, name
 def test_descending_is_a_stable_sort(key):
     expected = sorted(range(len(key)), key=lambda position: (-key[position], position))
     assert list(descending(np.array(key, dtype=np.int64))) == expected
+
+
+@given(st.integers(1, 3000), st.sampled_from(["ties", "distinct", "with nan"]), st.integers(0, 2**32 - 1))
+@settings(max_examples=50)
+def test_descending_is_a_stable_sort_of_a_long_queue(count, kind, seed):
+    rng = np.random.Generator(np.random.PCG64(seed))
+    key = rng.integers(0, 5, count) if kind == "ties" else rng.random(count)
+    if kind == "with nan":
+        key[rng.random(count) < 0.1] = np.nan
+    assert list(descending(key)) == np.argsort(-key, kind="stable").tolist()
 
 
 @given(queues())
@@ -104,8 +114,8 @@ def test_an_empty_queue_gives_an_empty_order():
 
 def test_a_large_queue_is_not_sorted_for_its_head(monkeypatch):
     sorted_sizes = []
-    argsort = np.argsort
-    monkeypatch.setattr(np, "argsort", lambda a, **kw: sorted_sizes.append(len(a)) or argsort(a, **kw))
+    falling = rules._falling
+    monkeypatch.setattr(rules, "_falling", lambda key: sorted_sizes.append(len(key)) or falling(key))
     view = queue(list(range(5000)), [4000] + [100] * 4999)
     assert next(make_policy("fairway").order(view)) == 4999
     assert max(sorted_sizes) < 64

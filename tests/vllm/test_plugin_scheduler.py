@@ -111,6 +111,20 @@ def test_preempted_requests_return_with_their_first_arrival():
     assert [len(server.tokens[f"{number}"]) for number in range(4)] == [60] * 4
 
 
+def test_a_preempted_request_that_grows_while_it_waits_is_ordered_still():
+    server = PluginServer(limits=Limits(cache_blocks=30, budget_tokens=256), policy="lpm")
+    for number in range(4):
+        server.submit(f"{number}", prompt(number, 112), output_tokens=60, arrival_s=number)
+    while not server.step().preempted_req_ids:
+        pass
+    ordering, queue = server.scheduler.ordering, server.scheduler.waiting
+    ordering._follow(queue)
+    (request,) = [one for one in queue if one.num_preemptions]
+    request.append_output_token_ids(7)  # as of a step that was under way
+    ordering._follow(queue)
+    assert ordering._waiting.view(10**18).n_tokens.tolist() == [one.num_tokens for one in queue]
+
+
 # requests that cannot run
 
 
@@ -353,6 +367,7 @@ def test_counts_travel_in_vllms_statistics():
     warm(server, 1)
     server.submit("cold", prompt(2, 1_024), arrival_s=0)
     server.submit("hit", prompt(1, 512, question=1), arrival_s=1)
+    server.scheduler.ordering._spread_due_ns = 0  # it is looked at now and then
     server.step()
     carrier = server.stats.num_kv_fetch_reqs_by_stage
     counts = Counts.taken_from(carrier)

@@ -31,6 +31,7 @@ class WaitingQueue:
         self._unwritten: list[tuple[int, ...]] = []  # rows of the last requests, until somebody reads the table
         self._table = np.zeros((_COLUMNS, 64), dtype=np.int64)
         self._first = 0  # where the queue begins in the table
+        self._read: npt.NDArray[np.int64] | None = None  # the part of the table that is the queue, once it is asked for
         self._free_slots: list[int] = []
         self._prefill_time = prefill_time
 
@@ -45,6 +46,7 @@ class WaitingQueue:
 
     def add(self, request: Request) -> int:
         """Put a request in its place by (arrival, id); return its slot. Its hit is 0 until `take_hits`."""
+        self._read = None
         slot = self._free_slots.pop() if self._free_slots else len(self.requests)
         position = self.position(request)
         self.requests.insert(position, request)
@@ -85,6 +87,7 @@ class WaitingQueue:
         self._close_gaps(gone)
         for position in reversed(gone):
             del self.requests[position]
+        self._read = None
         return slots
 
     def take_hits(self, hit_tokens: npt.NDArray[np.int64]) -> None:
@@ -99,7 +102,7 @@ class WaitingQueue:
 
     def view(self, now_ns: int) -> QueueView:
         """Return the columns as they stand, read-only; valid until requests are added or removed."""
-        columns = self._columns()
+        columns = self._columns().view()
         columns.flags.writeable = False
         return QueueView(
             now_ns=now_ns,
@@ -114,15 +117,20 @@ class WaitingQueue:
 
     def _columns(self) -> npt.NDArray[np.int64]:
         """Return the table of all requests, shape ``(_COLUMNS, len(self))``."""
-        if self._unwritten:
-            self._write()
-        return self._table[:, self._first : self._first + len(self.requests)]
+        if self._read is None:
+            if self._unwritten:
+                self._write()
+            self._read = self._table[:, self._first : self._first + len(self.requests)]
+        return self._read
 
     def _write(self) -> None:
         """Write the rows of the last requests: several at the cost of one."""
         count, written = len(self.requests), len(self.requests) - len(self._unwritten)
         self._make_room(written, count)
-        self._table[:, self._first + written : self._first + count] = np.array(self._unwritten, dtype=np.int64).T
+        if count == written + 1:
+            self._table[:, self._first + written] = self._unwritten[0]
+        else:
+            self._table[:, self._first + written : self._first + count] = np.array(self._unwritten, dtype=np.int64).T
         self._unwritten.clear()
 
     def _make_room(self, written: int, count: int) -> None:

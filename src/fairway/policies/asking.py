@@ -61,9 +61,10 @@ def drawn_together(order: Iterator[int], view: QueueView, budget_tokens: int) ->
     So an order is drawn in one go, and not between admissions that leave nothing of it in the processor's caches.
     """
     together = []
+    tokens_of, hit_of = view.n_tokens.item, view.hit_tokens.item
     for position in order:
         together.append(position)
-        budget_tokens -= int(view.n_tokens[position]) - int(view.hit_tokens[position])
+        budget_tokens -= tokens_of(position) - hit_of(position)
         if budget_tokens <= 0:
             break
     yield from together
@@ -110,17 +111,24 @@ def _checked(policy: Policy, view: QueueView, ask: Callable[[QueueView], Iterabl
     global _answered
     taken: set[int] = set()
     waiting = len(view)
-    for position in _answers(policy, view, ask, doing):
-        _answered += 1
-        if type(position) is not int or position in taken or not 0 <= position < waiting:
-            _refuse_position(policy, position, waiting, taken)
-        taken.add(position)
-        yield position
-
-
-def _answers(policy: Policy, view: QueueView, ask: Callable[[QueueView], Iterable[Any]], doing: str) -> Iterator[Any]:
     with _blaming(policy, doing):
-        yield from ask(view)
+        for position in ask(view):
+            _answered += 1
+            if not _is_whole(position) or position in taken or not 0 <= position < waiting:
+                break
+            taken.add(position)
+            yield position
+        else:
+            return
+    raise InputError(
+        f"policy {policy.name!r} yielded position {position!r} of {waiting} waiting requests"
+        + (" twice" if _is_whole(position) and position in taken else ""),
+        remedy="yield each position of the view at most once",
+    )
+
+
+def _is_whole(position: Any) -> bool:
+    return type(position) is int or isinstance(position, np.integer)
 
 
 @contextmanager
@@ -148,13 +156,3 @@ def _blaming(policy: Policy, doing: str) -> Iterator[None]:
     finally:
         _asked -= 1
         _answered += 1
-
-
-def _refuse_position(policy: Policy, position: Any, waiting: int, taken: set[int]) -> None:
-    whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
-    if not whole or position in taken or not 0 <= position < waiting:
-        raise InputError(
-            f"policy {policy.name!r} yielded position {position!r} of {waiting} waiting requests"
-            + (" twice" if whole and position in taken else ""),
-            remedy="yield each position of the view at most once",
-        )

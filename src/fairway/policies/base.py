@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +42,7 @@ class QueueView:
     def __len__(self) -> int:
         return len(self.arrival_ns)
 
-    @property
+    @cached_property
     def uncached_tokens(self) -> Int64Array:
         """``c = n - h``, the tokens that still have to be computed."""
         return self.n_tokens - self.hit_tokens
@@ -58,6 +59,8 @@ class Column(Enum):
     HIT_TOKENS = "hit_tokens"
     REMAINING_NS = "remaining_ns"
 
+    __hash__ = object.__hash__  # Enum's own costs a call in Python, and sets of these are asked in every step
+
 
 class Capability(Enum):
     """What a policy asks of an engine beyond an order. An engine refuses, by name, what it does not support."""
@@ -68,6 +71,8 @@ class Capability(Enum):
     ON_STEP = "on_step"
     VICTIM_RANK = "victim_rank"
     RUNNING_CAP = "running_cap"
+
+    __hash__ = object.__hash__  # as above
 
 
 class Policy(ABC):

@@ -21,6 +21,7 @@ from fairway.policies.score import Score
 
 FIRST_BATCH = 16  # a step admits a few requests; more are sorted only when asked for
 BATCH_GROWTH = 4
+GROUPS_OF_A_BATCH = 4
 SORTED_AT_ONCE = 256  # the sort of so few costs less than to find the first ones
 
 
@@ -172,10 +173,9 @@ class TwoLanes(Rule):
         """Yield the turns of the merge, each before it is charged."""
         if not len(view):
             return
-        work = np.maximum(view.uncached_tokens, 1)
         taken: set[int] = set()
-        fast = _Lane(self.fast.order(view), taken, work, self.fast_weight)
-        fair = _Lane(iter(range(len(view))), taken, work, 1)
+        fast = _Lane(self.fast.order(view), taken, view, self.fast_weight)
+        fair = _Lane(iter(range(len(view))), taken, view, 1)
         while fast.head is not None and fair.head is not None:
             lane, other = (fast, fair) if fast.ledger <= fair.ledger else (fair, fast)
             released = lane.head
@@ -193,16 +193,16 @@ class TwoLanes(Rule):
 class _Lane:
     """One lane's state within a step: its head and its ledger."""
 
-    def __init__(self, positions: Iterator[int], taken: set[int], work: npt.NDArray[np.int64], weight: float) -> None:
+    def __init__(self, positions: Iterator[int], taken: set[int], view: QueueView, weight: float) -> None:
         self._positions = _untaken(positions, taken)
-        self._work = work
+        self._tokens_of, self._hit_of = view.n_tokens.item, view.hit_tokens.item  # few of a long queue are asked for
         self._weight = weight
         self.head = next(self._positions, None)
         self.ledger = self.work_of(self.head)
 
     def work_of(self, position: int | None) -> float:
         """Return what a request charges to this lane; an empty lane is charged nothing."""
-        return 0 if position is None else self._weight * int(self._work[position])
+        return 0 if position is None else self._weight * max(1, self._tokens_of(position) - self._hit_of(position))
 
     def advance(self) -> None:
         """Move to the next request that no lane has released."""
@@ -219,19 +219,37 @@ def descending(key: npt.NDArray[Any]) -> Iterator[int]:
 
     Cost: O(len(key)) for the first few; each further batch is four times as large. A short queue is sorted at once.
     """
-    left = np.arange(len(key))
-    batch = FIRST_BATCH if len(key) > SORTED_AT_ONCE else len(key)
-    while len(left) > batch:
-        keys = key[left]
-        cut = np.partition(keys, len(keys) - batch)[len(keys) - batch]
-        ahead = keys >= cut
-        yield from _sorted_descending(key, left[ahead])
-        left = left[~ahead]
+    if len(key) <= SORTED_AT_ONCE:
+        yield from _falling(key).tolist()
+        return
+    keys, positions, batch = key, None, FIRST_BATCH
+    while len(keys) > batch:
+        ahead = keys >= _reached_by(keys, batch)
+        first = np.flatnonzero(ahead) if positions is None else positions[ahead]
+        yield from first[_falling(keys[ahead])].tolist()
+        behind = ~ahead
+        positions = np.flatnonzero(behind) if positions is None else positions[behind]
+        keys = keys[behind]
         batch *= BATCH_GROWTH
-    yield from _sorted_descending(key, left)
+    order = _falling(keys)
+    yield from (order if positions is None else positions[order]).tolist()
 
 
-def _sorted_descending(key: npt.NDArray[Any], positions: npt.NDArray[np.intp]) -> list[int]:
-    """Sort rising ``positions`` by falling key; stable, so ties stay in order of position."""
-    order: list[int] = positions[np.argsort(-key[positions], kind="stable")].tolist()
+def _reached_by(keys: npt.NDArray[Any], count: int) -> Any:
+    """Return a value that at least ``count`` of ``keys`` reach, and seldom many more.
+
+    It is the ``count``-th largest of the maxima of groups: to find those costs less than to find the ``count``-th
+    largest key, and each of that many groups has one key that reaches it. Neighbours, whose keys are often alike, are
+    in different groups.
+    """
+    members = max(1, len(keys) // (GROUPS_OF_A_BATCH * count))
+    groups = len(keys) // members
+    maxima = keys[: members * groups].reshape(members, groups).max(axis=0)
+    maxima.partition(groups - count)
+    return maxima[groups - count]
+
+
+def _falling(key: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return the positions by falling key; stable, so ties stay in order of position."""
+    order: npt.NDArray[np.intp] = (-key).argsort(kind="stable")
     return order

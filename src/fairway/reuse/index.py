@@ -40,6 +40,14 @@ class ReuseIndex(Generic[Hash]):
         """Hits by slot, as of the last `update`. Without meaning where no request is."""
         return self._hit_tokens
 
+    @property
+    def watched(self) -> Container[Hash]:
+        """The hashes whose changes move somebody's hit, always as of now; another object after `reset`.
+
+        Only these have to be in what `update` is given. It costs less to look them up here where they change.
+        """
+        return self._tree.watched
+
     def add(self, slot: int, chain: Chain[Hash], blocks: int) -> None:
         """Let a request wait whose first ``blocks`` blocks can hit; its chain must not change until it is removed."""
         if slot >= len(self._hit_tokens):
@@ -53,6 +61,8 @@ class ReuseIndex(Generic[Hash]):
 
     def update(self, changed: Iterable[Hash]) -> None:
         """Bring all hits up to date, where ``changed`` holds all that was stored or evicted since the last time.
+
+        Of these it may leave out what was not `watched` when it changed.
 
         In any order, as often as one likes; whether a hash is resident now is all that counts, so one of several copies
         may come and go.

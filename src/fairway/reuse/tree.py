@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from operator import attrgetter
 from typing import Generic
 
@@ -54,6 +54,11 @@ class PrefixTree(Generic[Hash]):
         self._watched: dict[Hash, Segment[Hash]] = {}
         self._chain_of: dict[int, Chain[Hash]] = {}
         self._last_of: dict[int, Segment[Hash]] = {}  # the segment with which a slot's chain ends
+
+    @property
+    def watched(self) -> Container[Hash]:
+        """The hashes next to a frontier."""
+        return self._watched.keys()
 
     def touched_by(self, changed: Iterable[Hash]) -> list[Segment[Hash]]:
         """Return the segments whose frontier may have moved, those nearer to the root first.

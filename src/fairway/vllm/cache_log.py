@@ -12,6 +12,8 @@ from typing import Any
 
 from vllm.v1.core.block_pool import BlockHashToBlockMap
 
+_INSERT, _POP = BlockHashToBlockMap.insert, BlockHashToBlockMap.pop  # called for every block that changes
+
 
 class CacheLog(BlockHashToBlockMap):
     """The map, with the keys (hash and group) that gained or lost a block since the step began.
@@ -22,13 +24,22 @@ class CacheLog(BlockHashToBlockMap):
     def __init__(self, before: BlockHashToBlockMap) -> None:
         super().__init__()
         self.__dict__.update(before.__dict__)  # what is cached already
+        self.watched: Container[bytes] = ()  # keys that somebody wants to hear of
         self.begin_step()
 
     def begin_step(self) -> None:
         """Forget what was written down."""
-        self.changed: list[bytes] = []
-        self.evicted: list[bytes] = []  # of these, what lost a block, in order
+        self._stored: list[bytes] = []
+        self.noticed: list[
+            bytes
+        ] = []  # what changed and is watched: asked at once, while a key is at hand, it costs little
+        self.evicted: list[bytes] = []  # what lost a block, in order
         self.lost_in_use = False  # whether such a block was held by a request, as after a failed transfer
+
+    @property
+    def changed(self) -> list[bytes]:
+        """The keys that gained or lost a block."""
+        return self._stored + self.evicted
 
     @property
     def resident(self) -> Container[bytes]:
@@ -38,16 +49,20 @@ class CacheLog(BlockHashToBlockMap):
 
     def insert(self, key: bytes, block: Any) -> None:
         """Add one copy."""
-        super().insert(key, block)
-        self.changed.append(key)
+        _INSERT(self, key, block)
+        self._stored.append(key)
+        if key in self.watched:
+            self.noticed.append(key)
 
     def pop(self, key: bytes, block_id: int) -> Any:
         """Drop one copy."""
-        block = super().pop(key, block_id)
+        block = _POP(self, key, block_id)
         if block is not None:
-            self.changed.append(key)
             self.evicted.append(key)
-            self.lost_in_use = self.lost_in_use or block.ref_cnt > 0
+            if key in self.watched:
+                self.noticed.append(key)
+            if block.ref_cnt:
+                self.lost_in_use = True
         return block
 
 

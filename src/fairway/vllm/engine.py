@@ -79,7 +79,7 @@ class VllmEngine:
         self._now_ns = 0
         self._output: Any = None
         self._hashes = BlockHashes(limits.block_tokens)
-        self.scheduler: LoggedScheduler = build_scheduler(HookedScheduler if hooked else LoggedScheduler, limits)
+        self.scheduler = self._new_scheduler(hooked)
         self._pool = self.scheduler.kv_cache_manager.block_pool
         tracks_hits = hooked and (Column.HIT_TOKENS in policy.columns or observe_hook is not None)
         self.hits = WaitingHits(self.scheduler, check_hits_every) if tracks_hits else None
@@ -175,6 +175,9 @@ class VllmEngine:
         return [(request.num_tokens, look_up(request)[1]) for request in found]
 
     # the hook
+
+    def _new_scheduler(self, hooked: bool) -> LoggedScheduler:
+        return build_scheduler(HookedScheduler if hooked else LoggedScheduler, self.limits)
 
     def _ordered_queue(self) -> Iterator[VllmRequest]:
         """Do what a hook does; return the requests to try, in the policy's order, as far as they are asked for."""

@@ -38,6 +38,7 @@ class WaitingHits:
         self._requests: dict[int, Any] = {}
         self._log = cache_log(self._manager.block_pool)
         self._index: ReuseIndex[bytes] = ReuseIndex(self._log.resident, self._block_tokens)
+        self._log.watched = self._index.watched
         self._looked_up = np.zeros(0, dtype=np.int64)
         self.is_indexed = self._may_index
 
@@ -57,6 +58,7 @@ class WaitingHits:
         if log is not self._log:
             self._log, self.is_indexed = log, self._may_index
             self._index.reset(log.resident)
+            log.watched = self._index.watched
         if self.is_indexed:
             self._update_index()
         if not self.is_indexed:
@@ -77,13 +79,14 @@ class WaitingHits:
         ours = int(self._index.hit_tokens[slot])
         if ours == hit_tokens:
             return
-        request, block = self._requests[slot], min(ours, hit_tokens) // self._block_tokens
-        if request.block_hashes[block] + _GROUP not in self._log.changed:
+        request = self._requests[slot]
+        block = ours // self._block_tokens - (hit_tokens < ours)  # its last one was evicted, or its next one stored
+        if request.block_hashes[block] + _GROUP not in self._log.noticed:
             self._give_up(f"request {request.request_id} hit {hit_tokens} tokens instead of {ours}")
 
     def _update_index(self) -> None:
         try:
-            self._index.update(self._log.changed)
+            self._index.update(self._log.noticed)
         except ClosureError as error:
             self._give_up(str(error))
             return

@@ -20,7 +20,7 @@ _WHOLE = ("overtaken_tokens", "fallbacks", "disagreements", "most_uncached_token
 class Counts:
     """Since the last report: times to order in ns, one a step that ordered, and sums over those steps.
 
-    The uncached tokens are the largest and the smallest of the queue that was ordered last, 0 if none was.
+    The uncached tokens are the largest and the smallest of the queue when that was last looked at, 0 if it was not.
     """
 
     order_ns: list[int] = field(default_factory=list)

@@ -33,7 +33,7 @@ class OrderingMetrics(AggregateStatLoggerBase):
         self._spread = _registered(
             Gauge,
             "fairway:queue_spread",
-            "Largest over smallest number of uncached tokens among the waiting requests at the last ordering.",
+            "Largest over smallest number of uncached tokens among the waiting requests, seen ten times a second.",
             multiprocess_mode="mostrecent",
         )
         self._overtaken = _registered(

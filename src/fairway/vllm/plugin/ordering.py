@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from time import perf_counter_ns, time_ns
 from typing import Any
 
@@ -16,6 +17,8 @@ from fairway.vllm.plugin.counts import Counts
 from fairway.vllm.plugin.queue import WatchedQueue
 from fairway.vllm.plugin.settings import ORDERING_FAILED, PluginSettings, prefill_time
 from fairway.vllm.plugin.waiting import Waiting
+
+SPREAD_EVERY_NS = 100_000_000  # nobody reads a gauge more often, and it costs a pass over the queue
 
 
 class Ordering:
@@ -36,7 +39,7 @@ class Ordering:
         self._blocked: dict[Any, None] = {}  # not ready to run, by what vLLM says
         self._refused: dict[Any, None] = {}  # can never run; until vLLM has sent its client the error
         self._largest_tokens = largest_request_tokens(scheduler)
-        self._now_ns = 0
+        self._now_ns = self._spread_due_ns = 0
         self._has_failed = False
         logger.info(
             "waiting requests are ordered by policy %r%s; prefill times: %s, %s, %s",
@@ -71,9 +74,12 @@ class Ordering:
         queue: WatchedQueue = self._scheduler.waiting
         queue.end_walk()
         try:
-            admitted = [request for request in queue.taken() if request in self._waiting]
-            self._confirm_hits(admitted, output.num_scheduled_tokens)
-            self.counts.overtaken_tokens += self._waiting.overtaken_tokens(admitted)
+            admitted = self._take_out(queue, output.num_scheduled_tokens)
+        except Exception as error:
+            self._fall_back(error)
+            self._start_over(queue)
+            return
+        try:
             if Capability.ON_ADMIT in self.policy.capabilities:
                 for request in admitted:
                     self.policy.on_admit(self._waiting.number(request))
@@ -81,6 +87,11 @@ class Ordering:
                 self.policy.on_step(output.total_num_scheduled_tokens)
         except Exception as error:
             self._fall_back(error)
+
+    @property
+    def hits_are_indexed(self) -> bool:
+        """Whether the reuse index keeps the hits, and not a look-up of every waiting request in every step."""
+        return self._waiting.hits_are_indexed
 
     def take_counts(self) -> Counts:
         """Return what was counted since the last call."""
@@ -99,7 +110,8 @@ class Ordering:
 
     def _order(self, queue: WatchedQueue) -> Iterator[Any]:
         view = self._waiting.view(self._now_ns)
-        if self._knows_hits:
+        if self._knows_hits and self._now_ns >= self._spread_due_ns:
+            self._spread_due_ns = self._now_ns + SPREAD_EVERY_NS
             self.counts.most_uncached_tokens = int(view.uncached_tokens.max())
             self.counts.least_uncached_tokens = int(view.uncached_tokens.min())
         if Capability.ON_HOOK in self.policy.capabilities:
@@ -120,13 +132,24 @@ class Ordering:
             self._fall_back(error)
             yield from [request for request in queue if request not in given]
 
-    def _confirm_hits(self, admitted: list[Any], scheduled_tokens: Mapping[str, int]) -> None:
-        """Hold hits against those that vLLM found; a KV connector adds its own to these."""
-        if self._scheduler.connector is not None:
-            return
-        for request in admitted:
-            if request.request_id in scheduled_tokens:
-                self._waiting.confirm(request, request.num_computed_tokens - scheduled_tokens[request.request_id])
+    def _take_out(self, queue: WatchedQueue, scheduled_tokens: Mapping[str, int]) -> list[Any]:
+        """Let those go whom vLLM took in this step; return those who could be ordered."""
+        taken = []
+        for request in queue.taken():
+            if request in self._waiting:
+                taken.append(request)
+            else:
+                self._forget(request)
+        if not taken:
+            return []
+        if self._scheduler.connector is None:  # which adds hits of its own
+            for request in taken:
+                if request.request_id in scheduled_tokens:
+                    found_tokens = request.num_computed_tokens - scheduled_tokens[request.request_id]
+                    self._waiting.confirm(request, found_tokens)
+        self.counts.overtaken_tokens += self._waiting.overtaken_tokens(taken)
+        self._waiting.remove(taken)
+        return taken
 
     def _compare(self, queue: WatchedQueue, order: Iterator[Any]) -> None:
         """Count a step in which the policy would have begun with somebody else."""
@@ -142,7 +165,7 @@ class Ordering:
             with_remaining=Column.REMAINING_NS in self.policy.columns,
         )
 
-    @property
+    @cached_property
     def _knows_hits(self) -> bool:
         return Column.HIT_TOKENS in self.policy.columns
 
@@ -154,16 +177,20 @@ class Ordering:
         queue.entered = dict.fromkeys(queue)
 
     def _take_changes(self, queue: WatchedQueue) -> None:
-        back = {request for request in queue.entered if self._waiting.is_current(request)}  # skipped, and put back
-        self._waiting.remove([request for request in queue.left if request not in back] + self._waiting.grown())
+        grown = self._waiting.grown()
+        self._waiting.remove([*queue.left, *grown])
         for request in queue.left:
-            self._blocked.pop(request, None)
-            self._refused.pop(request, None)
-        self._blocked.update(dict.fromkeys(request for request in queue.entered if request not in back))
+            self._forget(request)
+        self._blocked.update(dict.fromkeys(grown))
+        self._blocked.update(queue.entered)
         queue.forget_changes()
         for request in [one for one in self._blocked if self._is_ready(one)]:
             del self._blocked[request]
             self._add(request)
+
+    def _forget(self, request: Any) -> None:
+        self._blocked.pop(request, None)
+        self._refused.pop(request, None)
 
     def _is_ready(self, request: Any) -> bool:
         """Ask vLLM, which then takes a request whose grammar is compiled as an ordinary one."""
@@ -175,8 +202,7 @@ class Ordering:
         if not self._settings.shadow and request.num_tokens > self._largest_tokens:
             self._refuse(request)
             return
-        is_new = not self._waiting.has_seen(request)
-        number = self._waiting.add(request, self._now_ns, self._scheduler.hash_block_size)
+        number, is_new = self._waiting.add(request, self._now_ns, self._scheduler.hash_block_size)
         if is_new and Capability.ON_ARRIVAL in self.policy.capabilities:
             self.policy.on_arrival(number)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from vllm.v1.request import Request
 
@@ -18,13 +18,8 @@ class WatchedQueue(PolicyQueue):
         self.left: dict[Request, None] = {}
         self._taken: dict[Request, None] = {}
 
-    def begin_walk(self, order: Iterator[Request]) -> None:
-        """Give requests in ``order`` until `end_walk`; who does not wait here is passed over."""
-        super().begin_walk(order)
-        self._taken = {}
-
     def taken(self) -> list[Request]:
-        """Return who was taken since this was last asked, or the walk began, and not put back."""
+        """Return who was taken from the head since this was last asked, and not put back."""
         taken, self._taken = self._taken, {}
         return list(taken)
 
@@ -38,16 +33,20 @@ class WatchedQueue(PolicyQueue):
         self.entered[request] = None
 
     def prepend_request(self, request: Request) -> None:
-        """Put a request at the head."""
+        """Put a request at the head; one that was taken from there in this step never left."""
         super().prepend_request(request)
-        self._taken.pop(request, None)
-        self.entered[request] = None
+        if request in self._taken:
+            del self._taken[request]
+        else:
+            self.entered[request] = None
 
     def pop_request(self) -> Request:
         """Take the head out."""
         request = super().pop_request()
-        self._taken[request] = None
-        self._leave(request)
+        if request in self.entered:
+            self._leave(request)
+        else:
+            self._taken[request] = None
         return request
 
     def remove_request(self, request: Request) -> None:

@@ -26,7 +26,10 @@ class Waiting:
         self._prefill_time = prefill_time
         self._queue = WaitingQueue(prefill_time if with_remaining else None)
         self._mirrored: dict[Any, Request] = {}
+        self._preempted: dict[Any, None] = {}  # of these, those that have run before
         self._vllm_of: dict[int, Any] = {}  # by number
+        self._view: QueueView | None = None  # the latest, while it holds
+        self._positions: dict[Any, int] = {}  # in it, of those who were asked for
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._numbered = 0
 
@@ -36,18 +39,27 @@ class Waiting:
     def __contains__(self, request: Any) -> bool:
         return request in self._mirrored
 
-    def has_seen(self, request: Any) -> bool:
-        """Whether a request is or was here."""
-        return request in self._numbers
+    @property
+    def hits_are_indexed(self) -> bool:
+        """Whether there are hits, and the reuse index keeps them."""
+        return self._hits is not None and self._hits.is_indexed
 
     def is_current(self, request: Any) -> bool:
-        """Whether a request is here with as many tokens as it has now."""
+        """Whether a request is here as it is now: preempted as often, with as many tokens."""
         mirrored = self._mirrored.get(request)
-        return mirrored is not None and mirrored.n_tokens == request.num_tokens
+        return (
+            mirrored is not None
+            and mirrored.prompt_tokens == request.num_tokens
+            and mirrored.preemptions == request.num_preemptions
+        )
 
-    def add(self, request: Any, now_ns: int, block_tokens: int) -> int:
-        """Take a vLLM request in, whose hashes are of blocks of so many tokens; return its number."""
+    def add(self, request: Any, now_ns: int, block_tokens: int) -> tuple[int, bool]:
+        """Take a vLLM request in, whose hashes are of blocks of so many tokens.
+
+        Return its number, and whether it is here for the first time.
+        """
         number = self._numbers.get(request)
+        is_new = number is None
         if number is None:
             number = self._numbers[request] = self._numbered
             self._numbered += 1
@@ -59,27 +71,35 @@ class Waiting:
             chain=[],
             prefill_ns=self._prefill_time(request.num_tokens, 0),
             head_id=_head_id(request, block_tokens, number),
+            preemptions=request.num_preemptions,
         )
         self._mirrored[request] = mirrored
+        if mirrored.preemptions:
+            self._preempted[request] = None
         self._vllm_of[number] = request
         slot = self._queue.add(mirrored)
         if self._hits is not None:
             self._hits.add(slot, request)
-        return number
+        self._forget_view()
+        return number, is_new
 
     def remove(self, requests: Iterable[Any]) -> None:
         """Let go of vLLM requests; those that are not here are passed over."""
-        gone = [mirrored for request in requests if (mirrored := self._mirrored.pop(request, None)) is not None]
-        slots = self._queue.remove([self._queue.position(mirrored) for mirrored in gone])
-        for mirrored in gone:
-            del self._vllm_of[mirrored.request_id]
+        gone = [request for request in requests if request in self._mirrored]
+        if not gone:
+            return
+        slots = self._queue.remove([self._position(request) for request in gone])
+        for request in gone:
+            del self._vllm_of[self._mirrored.pop(request).request_id]
+            self._preempted.pop(request, None)
         if self._hits is not None:
             for slot in slots:
                 self._hits.remove(slot)
+        self._forget_view()
 
     def grown(self) -> list[Any]:
         """Return those that got more tokens while they waited: output that was under way when they were preempted."""
-        return [request for request in self._mirrored if request.num_preemptions and not self.is_current(request)]
+        return [request for request in self._preempted if not self.is_current(request)]
 
     def refresh_hits(self) -> None:
         """Bring all hits up to date."""
@@ -90,15 +110,18 @@ class Waiting:
     def confirm(self, request: Any, hit_tokens: int) -> None:
         """Hear which hit vLLM gave a request that it admitted in this step."""
         if self._hits is not None:
-            self._hits.confirm(int(self._queue.slots[self._queue.position(self._mirrored[request])]), hit_tokens)
+            self._hits.confirm(self._queue.slots.item(self._position(request)), hit_tokens)
 
     def view(self, now_ns: int) -> QueueView:
-        """Return the columns as they stand."""
-        return self._queue.view(now_ns)
+        """Return the columns as they stand; they hold until requests come or go."""
+        self._view = self._queue.view(now_ns)
+        return self._view
 
     def at(self, position: int) -> Any:
         """Return the vLLM request at a position of the view."""
-        return self._vllm_of[self._queue.requests[position].request_id]
+        request = self._vllm_of[self._queue.requests[position].request_id]
+        self._positions[request] = position
+        return request
 
     def number(self, request: Any) -> int:
         """Return the number of a request that has been here."""
@@ -106,12 +129,23 @@ class Waiting:
 
     def overtaken_tokens(self, admitted: Iterable[Any]) -> int:
         """Return the uncached tokens of those ``admitted``, all still here, that are younger than one left behind."""
-        positions = sorted(self._queue.position(self._mirrored[request]) for request in admitted)
+        positions = sorted(self._position(request) for request in admitted)
         in_order = sum(place == position for place, position in enumerate(positions))  # nobody older is left behind
         if len(positions) == len(self._queue):
             return 0
-        uncached = self._queue.view(0).uncached_tokens
-        return sum(max(1, int(uncached[position])) for position in positions[in_order:])
+        view = self._view or self._queue.view(0)
+        return sum(
+            max(1, view.n_tokens.item(position) - view.hit_tokens.item(position)) for position in positions[in_order:]
+        )
+
+    def _position(self, request: Any) -> int:
+        """Return where a request is in the view."""
+        position = self._positions.get(request)
+        return self._queue.position(self._mirrored[request]) if position is None else position
+
+    def _forget_view(self) -> None:
+        self._view = None
+        self._positions.clear()
 
 
 def _head_id(request: Any, block_tokens: int, number: int) -> int:
