@@ -17,6 +17,7 @@ from fairway.analysis.study import Study
 
 _MARKS = {BETTER: ("v", "full"), TIE: ("o", "none"), WORSE: ("^", "full")}  # by shape, so that grey suffices
 _BASELINES = "baselines"
+_LETTER_SHARE = 0.0108  # of the figure's width, for a letter of a scenario's name
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def draw(study: Study, policy: str, layout: Layout) -> Figure:
     remark = f"no baseline that starves nobody: {', '.join(without)}" if without else ""
     text_in = style.add_provenance(figure, study.collection.listed, study.collection.missing(), remark)
     bottom = (text_in + 0.45) / height_in
-    figure.subplots_adjust(left=0.15, right=0.985, top=1 - 0.4 / height_in, bottom=bottom, wspace=0.06)
+    left = max(0.15, _LETTER_SHARE * max((len(line.workload) for line in lines), default=0))
+    figure.subplots_adjust(left=left, right=0.985, top=1 - 0.4 / height_in, bottom=bottom, wspace=0.06)
     return figure
 
 
