@@ -47,7 +47,11 @@ def main() -> int:
     from fairway.vllm.stepping import SteppedEngine  # only now: vLLM reads its environment when imported
 
     engine = SteppedEngine(
-        str(model_folder(serving.model)), limits, serving.context_tokens, serving.dtype, eager=arguments.device == "cpu"
+        str(model_folder(serving.model)),
+        limits,
+        serving.context_tokens,
+        serving.engine_dtype,
+        eager=arguments.device == "cpu",
     )
     origin = Origin(
         name=arguments.name,
