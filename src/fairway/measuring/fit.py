@@ -120,7 +120,8 @@ def least_squares_from_zero(matrix: Float64Array, wanted: Float64Array) -> Float
             free &= found > _NOTHING
             found[~free] = 0.0
         found = goal
-    return found / scale
+    solution: Float64Array = found / scale
+    return solution
 
 
 def linear_fit(grid: Grid, parts: Parts) -> dict[str, float]:
