@@ -38,6 +38,8 @@ PROFILE = f"{ROOT}/profile.json"
 CALIBRATION = f"{ROOT}/calibration/{{workload}}/{{seed}}.json"
 TRACE = f"{ROOT}/traces/{{workload}}/{{seed}}.jsonl"
 SIMULATED = f"{ROOT}/rows/sim/{{workload}}/{{policy}}"
+SLOW_PROFILE = f"{ROOT}/speeds/{{workload}}.json"
+AT_SPEED = f"{ROOT}/rows/at-speed/{{workload}}/{{policy}}"
 MEASURED = f"{ROOT}/rows/vllm/{{repeat}}/{{workload}}/{{policy}}"
 MEASURED_LIST = f"{ROOT}/rows/vllm/{{workload}}.json"
 SIZES = (
@@ -82,9 +84,14 @@ def stage_named(name):
     return DAY.stages[STAGE_NAMES.index(name)]
 
 
-def simulated_seals(stage):
+def simulated_seals(stage, pattern):
     """Give a stage's simulated rows."""
-    return expand(f"{SIMULATED}/seal.json", workload=names(stage), policy=stage.policies)
+    return expand(f"{pattern}/seal.json", workload=names(stage), policy=stage.policies)
+
+
+def folders(seals):
+    """Give the folders of sealed rows."""
+    return [str(Path(seal).parent) for seal in seals]
 
 
 def measured_lists(stage):
@@ -116,6 +123,7 @@ rule all:
         f"{ROOT}/tables/claims.json",
         expand(f"{ROOT}/tables/{{stage}}.md", stage=STAGE_NAMES),
         f"{ROOT}/figures/profile.pdf",
+        f"{ROOT}/figures/runs.pdf",
 
 
 rule measure_profile:
@@ -241,9 +249,43 @@ rule measure:
         " --logs {params.logs:q} --out {output:q} 2>&1 | tee {log:q}"
 
 
+rule slow_profile:
+    input:
+        profile=PROFILE,
+        measured=MEASURED_LIST,
+    output:
+        SLOW_PROFILE,
+    log:
+        f"{ROOT}/logs/slow_profile/{{workload}}.log",
+    conda:
+        "../envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/slow_profile.py --profile {input.profile:q} --measured {input.measured:q}'
+        " --out {output:q} 2>&1 | tee {log:q}"
+
+
+rule simulate_at_speed:
+    input:
+        traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
+        profile=SLOW_PROFILE,
+    output:
+        f"{AT_SPEED}/seal.json",
+    log:
+        f"{ROOT}/logs/simulate_at_speed/{{workload}}/{{policy}}.log",
+    conda:
+        "../envs/replay.yaml"
+    params:
+        sizes=SIZES,
+        folder=subpath(output[0], parent=True),
+    shell:
+        'python "$SCRIPTS"/replay.py --policy {wildcards.policy} --traces {input.traces:q} --profile {input.profile:q}'
+        " {params.sizes} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+
+
 rule compare:
     input:
-        simulated=lambda wildcards: simulated_seals(stage_named(wildcards.stage)),
+        simulated=lambda wildcards: simulated_seals(stage_named(wildcards.stage), SIMULATED),
+        at_speed=lambda wildcards: simulated_seals(stage_named(wildcards.stage), AT_SPEED),
         measured=lambda wildcards: measured_lists(stage_named(wildcards.stage)),
     output:
         f"{ROOT}/tables/{{stage}}.json",
@@ -254,11 +296,28 @@ rule compare:
     conda:
         "../envs/analysis.yaml"
     params:
-        simulated=lambda wildcards, input: [str(Path(seal).parent) for seal in input.simulated],
+        simulated=lambda wildcards, input: folders(input.simulated),
+        at_speed=lambda wildcards, input: folders(input.at_speed),
         folder=subpath(output[0], parent=True),
     shell:
-        'python "$SCRIPTS"/compare_measured.py --simulated {params.simulated:q} --measured {input.measured:q}'
+        'python "$SCRIPTS"/compare_measured.py --simulated {params.simulated:q} --at-speed {params.at_speed:q}'
+        " --measured {input.measured:q}"
         " --out-dir {params.folder:q} --name {wildcards.stage} 2>&1 | tee {log:q}"
+
+
+rule draw_runs:
+    input:
+        expand(f"{ROOT}/tables/{{stage}}.json", stage=STAGE_NAMES),
+    output:
+        pdf=f"{ROOT}/figures/runs.pdf",
+        svg=f"{ROOT}/figures/runs.svg",
+    log:
+        f"{ROOT}/logs/draw_runs.log",
+    conda:
+        "../envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/plot_measured.py --tables {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
+        " 2>&1 | tee {log:q}"
 
 
 rule check_exact:

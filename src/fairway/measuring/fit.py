@@ -16,6 +16,7 @@ Float64Array = npt.NDArray[np.float64]
 NS_PER_MS = 1_000_000
 _OUTLIER_DEVIATIONS = 5.0
 _TO_SIGMA = 1.4826  # of the median absolute deviation, for a normal distribution
+_SYSTEMATIC = 0.02
 _GAUGE = 1e-3
 _NO_PULL = 1e-9
 _NOTHING = 1e-12
@@ -41,6 +42,11 @@ class Sample:
         return float(np.median(np.abs(values - np.median(values)))) * _TO_SIGMA
 
     @property
+    def uncertainty_ms(self) -> float:
+        """How far the median may be off: by its repeats' deviation, and by a fiftieth that no repeat shows."""
+        return float(np.hypot(_SYSTEMATIC * self.median_ms, self.deviation_ms / np.sqrt(len(self.step_ns))))
+
+    @property
     def outliers(self) -> int:
         """How many repeats lie further than five deviations (and a twentieth) from the middle."""
         values = np.array(self.step_ns) / NS_PER_MS
@@ -57,7 +63,7 @@ class Parts:
 
 
 def split(samples: Sequence[Sample], grid: Grid) -> Parts:
-    """Find both tables by least squares over the samples, each weighed by its own time.
+    """Find both tables by least squares over the samples, each weighed by its own time and by how its repeats agree.
 
     ``step = linear(all new tokens) + sum of attention(new, prefix)``. What is sought are the increments from point to
     point, none below 0: so times never fall with tokens, a chunk's tokens never cost less behind a longer prefix, and
@@ -69,13 +75,14 @@ def split(samples: Sequence[Sample], grid: Grid) -> Parts:
     """
     news, prefixes = list(grid.new_tokens), list(grid.prefix_tokens)
     shape = len(news), len(prefixes)
-    rows = []
+    rows, wanted = [], []
     for sample in samples:
         linear, attention = np.zeros(len(news)), np.zeros(shape)
         linear[news.index(sum(new for new, _ in sample.chunks))] = 1
         for new, prefix in sample.chunks:
             attention[news.index(new), prefixes.index(prefix)] += 1
-        rows.append(np.concatenate([linear, attention.ravel()]) / sample.median_ms)
+        rows.append(np.concatenate([linear, attention.ravel()]) / sample.uncertainty_ms)
+        wanted.append(sample.median_ms / sample.uncertainty_ms)
     unmeasured = int((~np.any(np.array(rows) != 0, axis=0)).sum())
     if unmeasured:
         raise InputError(f"{unmeasured} points of the grid were not measured", remedy="measure all of them")
@@ -83,8 +90,8 @@ def split(samples: Sequence[Sample], grid: Grid) -> Parts:
     gauge = np.zeros((len(news), steps.shape[1]))
     for row in range(len(news)):
         gauge[row, len(news) + row * len(prefixes)] = _GAUGE / max(sample.median_ms for sample in samples)
-    wanted = np.concatenate([np.ones(len(steps)), np.zeros(len(gauge))])
-    found = _sums(shape) @ least_squares_from_zero(np.concatenate([steps, gauge]), wanted)
+    values = np.concatenate([wanted, np.zeros(len(gauge))])
+    found = _sums(shape) @ least_squares_from_zero(np.concatenate([steps, gauge]), values)
     return Parts(found[: len(news)], found[len(news) :].reshape(shape))
 
 

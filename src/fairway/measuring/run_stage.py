@@ -13,12 +13,12 @@ import numpy as np
 from fairway.errors import InputError
 from fairway.files import sha256, write_json
 from fairway.hooks import Hooks
+from fairway.measuring.lone import lone_fit
 from fairway.profile import Profile
 from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
 from fairway.replay import Replay
 from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_runs, write_rows
 from fairway.serving import Serving
-from fairway.serving.lone import lone_fit
 from fairway.serving.pool import Servers
 from fairway.serving.wall_replay import UNSERVED, Measured, measure
 from fairway.traces import Trace, read_trace

@@ -97,6 +97,9 @@ class Serving:
             if cores.replace(",", "").isdigit():
                 # OpenMP counts all cores: two threads on one core wait for a time slice in every operation.
                 variables["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", str(cores.count(",") + 1))
+            # The model runs in the engine's process, as for the profile: another process would take a third import and
+            # a message each way in every step, with the engine spinning on the client's core until it is answered.
+            variables["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         return variables
 
     def environment(self) -> dict[str, str]:
