@@ -61,8 +61,8 @@ def _agreement(rows: Sequence[Table]) -> str:
     overhead = [row["measured"] for row in rows if row["figure"] == OVERHEAD]
     slow = [row["measured"] for row in rows if row["figure"] == SLOWNESS]
     return (
-        f"{agree} of {len(held)} figures agree with the simulation (p50 within 5%, p99 within 10%, hit rate within half "
-        f"a point). Beside the runs, lone requests took {min(overhead):.0f} to {max(overhead):.0f} ms beyond their steps "
+        f"{agree} of {len(held)} figures agree with the simulation (p50 within 5%, p99 within 10%, hit rate within "
+        f"half a point). Lone requests beside the runs took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps "
         f"(HTTP and the client, which the simulation's TTFT has added), and steps {min(slow):.2f} to {max(slow):.2f} "
         f"times what the profile says; simulated at that speed, {at_speed} of {len(held)} agree."
     )
