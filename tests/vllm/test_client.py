@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import types
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -276,3 +277,15 @@ def test_lone_requests_tell_http_from_slow_steps():
     found = fit(said_ms, [12.0 + 1.3 * said for said in said_ms])
     assert found.overhead_ms == pytest.approx(12.0)
     assert found.slowness == pytest.approx(1.3)
+
+
+def test_a_run_whose_client_was_late_is_measured_again_and_at_last_refused(tmp_path, monkeypatch):
+    def measured(late_ms):
+        return types.SimpleNamespace(late_ns=np.array([round(late_ms * MS)] * 10), refused=np.zeros(10, dtype=bool))
+
+    runs = iter([measured(80), measured(3), *[measured(80)] * 3])
+    monkeypatch.setattr(run_stage, "measure", lambda *_: next(runs))
+    _, discarded = run_stage._measured_in_time(THREE, None, "", tmp_path)
+    assert discarded == 1
+    with pytest.raises(InputError, match="more than 80 ms late, 3 times"):
+        run_stage._measured_in_time(THREE, None, "", tmp_path)

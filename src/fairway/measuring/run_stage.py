@@ -18,7 +18,7 @@ from fairway.profile import Profile
 from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
 from fairway.replay import Replay
 from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_runs, write_rows
-from fairway.serving import Serving
+from fairway.serving import RunningServer, Serving
 from fairway.serving.pool import Servers
 from fairway.serving.wall_replay import UNSERVED, Measured, measure
 from fairway.traces import Trace, read_trace
@@ -26,6 +26,7 @@ from fairway.traces import Trace, read_trace
 BACKEND = "vllm"
 EVIDENCE = "measured"
 _LARGEST_LATENESS_MS = 50.0
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
 
     Raises:
         InputError: the server fails, counts other tokens than the trace, or the client was later than 50 ms with more
-            than one request in a hundred.
+            than one request in a hundred, three times.
     """
     tables, facts, refusals = [], [], []
     for place, file in enumerate(files):
@@ -54,8 +55,7 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
         serving = _for_trace(run.serving, trace)
         server = servers.get(serving)
         lone = lone_fit(server, run.profile)
-        measured = measure(trace, server, f"{run.label}, {file.name}")
-        _refuse_late(measured, file)
+        measured, discarded = _measured_in_time(trace, server, f"{run.label}, {file.name}", file)
         labels = Labels.of(trace, run.label, run.profile, BACKEND, EVIDENCE, sha256(file), place)
         result = as_replay(trace, measured)
         tables.append(
@@ -65,7 +65,8 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
                 run_columns(trace, result, labels, serving.limits.cache_blocks, serving.limits.block_tokens),
             )
         )
-        facts.append({**_facts(labels.seed, measured), "lone_requests": asdict(lone)})
+        more = {"lone_requests": asdict(lone), "discarded_since_client_was_late": discarded}
+        facts.append({**_facts(labels.seed, measured), **more})
         refusals += [f"{file}: {message}" for message in measured.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
     write_json(folder / MEASUREMENT, {**_settings(run), "runs": facts})
@@ -123,14 +124,19 @@ def _for_trace(serving: Serving, trace: Trace) -> Serving:
     return replace(serving, limits=replace(serving.limits, cache_blocks=int(header["cache_blocks"])))
 
 
-def _refuse_late(measured: Measured, file: Path) -> None:
-    late_ms = order_statistic(measured.late_ns[~measured.refused], 99) / 1e6
-    if late_ms > _LARGEST_LATENESS_MS:
-        raise InputError(
-            f"the client sent one request in a hundred more than {late_ms:.0f} ms late",
-            file=file,
-            remedy="leave it a core of its own, or measure a slower trace",
-        )
+def _measured_in_time(trace: Trace, server: RunningServer, label: str, file: Path) -> tuple[Measured, int]:
+    """Measure until the client was in time, and say how often it was not; refuse after three times."""
+    late_ms = 0.0
+    for discarded in range(_ATTEMPTS):
+        measured = measure(trace, server, label)
+        late_ms = order_statistic(measured.late_ns[~measured.refused], 99) / 1e6
+        if late_ms <= _LARGEST_LATENESS_MS:
+            return measured, discarded
+    raise InputError(
+        f"the client sent one request in a hundred more than {late_ms:.0f} ms late, {_ATTEMPTS} times",
+        file=file,
+        remedy="leave it a core of its own, or measure a slower trace",
+    )
 
 
 def _facts(seed: int, measured: Measured) -> dict[str, Any]:
