@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from fairway.analysis import markdown, wording
 from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, TOLERANCES
 
+_WIDTH = 120
 _TOKENS = ("time between tokens p50, ms", "time between tokens p99, ms", "tokens a second")
 
 Table = Mapping[str, Any]
@@ -22,9 +24,9 @@ def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any]
     """
     return "\n\n".join(
         [
-            f"**{name}, measured.** {_setting(tables[0], profile)}",
-            _profile_words(profile),
-            _agreement([row for table in tables for row in table["rows"]]),
+            _wrapped(f"**{name}, measured.** {_setting(tables[0], profile)}"),
+            _wrapped(_profile_words(profile)),
+            _wrapped(_agreement([row for table in tables for row in table["rows"]])),
             f"![TTFT, simulated and measured]({figure})",
             markdown.table(("Workload", "Policy", *TOLERANCES), list(_ttft_rows(tables))),
             "Where several tokens are generated:",
@@ -32,6 +34,10 @@ def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any]
             f"All figures, and what lone requests say of HTTP and of the device's speed: [`{folder}`]({folder}).",
         ]
     )
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _setting(table: Table, profile: Mapping[str, Any]) -> str:
