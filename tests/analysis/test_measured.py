@@ -105,7 +105,7 @@ def test_time_between_tokens_stands_where_there_are_several(tmp_path):
 def test_an_edited_measurement_is_marked(tmp_path):
     simulated, repeat = rows(tmp_path / "sim", [1.0] * 100), rows(tmp_path / "0", [1.0] * 100)
     for edited in (False, True):
-        found = compare("w", "p", simulated, [repeat])
+        found = compare("w", "p", simulated, simulated, [repeat])
         write_comparison(found, about(repeat), tmp_path / "out", "first")
         assert ("| p (edited) |" in (tmp_path / "out/first.md").read_text(encoding="utf-8")) is edited
         path = repeat / "requests.parquet"

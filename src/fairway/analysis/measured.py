@@ -79,7 +79,7 @@ def compare(
     said, explained = (figures(folder).later(overhead_s).named() for folder in (simulated, at_speed))
     rows = [_row(name, [one[name] for one in repeats], said[name], explained[name]) for name in said]
     rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
-    edited = any(edited_files(folder) for folder in (simulated, *measured))
+    edited = any(edited_files(folder) for folder in (simulated, at_speed, *measured))
     return [{"workload": workload, "policy": policy, "edited": edited, **row} for row in rows]
 
 
