@@ -47,10 +47,10 @@ REPORT = $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --quiet 
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce report check-start reference check appendix causes test test-all data-card real-env vllm-env \
-	parity-full preflight measured peer-env bench lock clean
+	parity-full preflight measured publish-measured peer-env bench lock clean
 
 help: ## Show this list.
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
 CHECK_CONFIG = PYTHONPATH=src $(VENV_PYTHON) scripts/check_config.py --config config/quick.yaml "$(CONFIG)"
 RUN = $(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
@@ -144,6 +144,10 @@ preflight: $(MEASURING_STAMP) ## Check this machine for a day of measuring (DAY=
 measured: preflight $(RUN_STAMP) ## Measure on a real engine (DAY=config/gpu-day.yaml; a CPU: DAY=config/measured/cpu-loop.yaml).
 	FAIRWAY_VLLM_PYTHON="$(abspath $(MEASURING_PYTHON))" $(VENV_PYTHON) -m snakemake -s workflow/measured.smk \
 		--cores 2 --config day="$(DAY)"
+
+publish-measured: $(RUN_STAMP) ## Keep DAY's finished measurements in docs/measured, and show them in the README.
+	PYTHONPATH=src $(VENV_PYTHON) scripts/publish_measured.py --day "$(DAY)" --results results/measured \
+		--kept docs/measured --readme README.md
 
 peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds and hits with.
 

@@ -38,6 +38,13 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--about", nargs="+", metavar="WORKLOAD", help="answer only claims that ask no other workload")
     parser.add_argument("--claim", metavar="ID", help="answer this claim alone")
+    parser.add_argument(
+        "--stand-for",
+        nargs="*",
+        default=[],
+        metavar="PAPERS=OURS",
+        help="ask the claims that can be of workloads that stand for the paper's, and no others",
+    )
     parser.add_argument("--exact", type=Path, required=True, help="outcomes of the exact checks (JSON)")
     parser.add_argument("--claims", type=Path, required=True, help="the claims file (YAML)")
     parser.add_argument(
@@ -89,6 +96,9 @@ def main() -> int:
     )
     claims = read_claims(arguments.claims)
     causes = known_causes(*arguments.causes, claims.ids, arguments.root) if arguments.causes else ()
+    stand_ins = dict(pair.split("=", 1) for pair in arguments.stand_for)
+    if stand_ins:
+        claims = claims.asked_of(stand_ins)
     if arguments.about:
         claims = claims.about(arguments.about)
     if arguments.claim:
@@ -97,6 +107,8 @@ def main() -> int:
     answers = answer_claims(claims, inputs, resampling)
     measured = [read_document(file) for file in arguments.measured]
     document = claims_document(answers, inputs, expected, arguments.claims, resampling, causes, measured)
+    if stand_ins:
+        document["stand_ins"] = stand_ins
     write_claims(arguments.out_dir, document)
     if arguments.status_later or is_sound(document):
         return 0

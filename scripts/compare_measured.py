@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.analysis.measured import about, compare, write_comparison
+from fairway.analysis.measured import about, compare, measured_folders, write_comparison
 from fairway.command import run
 
 
@@ -15,18 +15,20 @@ def main() -> int:
         "repeats; write NAME.json, NAME.csv and NAME.md. Folders of rows end in <workload>/<policy>."
     )
     parser.add_argument("--simulated", required=True, nargs="+", type=Path, help="folders of simulated rows")
-    parser.add_argument("--measured", required=True, nargs="+", type=Path, help="folders of measured rows, all repeats")
+    parser.add_argument(
+        "--at-speed", required=True, nargs="+", type=Path, help="folders of rows simulated at the runs' speed"
+    )
+    parser.add_argument("--measured", required=True, nargs="+", type=Path, help="lists that scripts/measure.py wrote")
     parser.add_argument("--out-dir", required=True, type=Path, help="folder of the three tables")
     parser.add_argument("--name", required=True, help="name of the three tables")
     arguments = parser.parse_args()
-    rows = [
-        row
-        for folder in arguments.simulated
-        for row in compare(
-            *folder.parts[-2:], folder, [one for one in arguments.measured if one.parts[-2:] == folder.parts[-2:]]
-        )
-    ]
-    write_comparison(rows, about(arguments.measured[0]), arguments.out_dir, arguments.name)
+    measured = [folder for file in arguments.measured for folder in measured_folders(file)]
+    at_speed = {folder.parts[-2:]: folder for folder in arguments.at_speed}
+    rows = []
+    for folder in arguments.simulated:
+        name = workload, policy = folder.parts[-2:]
+        rows += compare(workload, policy, folder, at_speed[name], [one for one in measured if one.parts[-2:] == name])
+    write_comparison(rows, about(measured[0]), arguments.out_dir, arguments.name)
     print((arguments.out_dir / f"{arguments.name}.md").read_text(encoding="utf-8"))
     return 0
 

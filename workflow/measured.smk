@@ -38,20 +38,22 @@ PROFILE = f"{ROOT}/profile.json"
 CALIBRATION = f"{ROOT}/calibration/{{workload}}/{{seed}}.json"
 TRACE = f"{ROOT}/traces/{{workload}}/{{seed}}.jsonl"
 SIMULATED = f"{ROOT}/rows/sim/{{workload}}/{{policy}}"
+SLOW_PROFILE = f"{ROOT}/speeds/{{workload}}.json"
+AT_SPEED = f"{ROOT}/rows/at-speed/{{workload}}/{{policy}}"
 MEASURED = f"{ROOT}/rows/vllm/{{repeat}}/{{workload}}/{{policy}}"
+MEASURED_LIST = f"{ROOT}/rows/vllm/{{workload}}.json"
 SIZES = (
     f"--budget-tokens {DAY.engine.budget_tokens} --max-num-seqs {DAY.engine.max_num_seqs}"
     f" --block-tokens {DAY.engine.block_tokens}"
 )
 DEVICE = f"--device {DAY.device} --model {DAY.model}"
 ENVIRONMENT = f"../envs/vllm-{'gpu' if DAY.device == 'cuda' else 'cpu'}.yaml"
-REPEATS = list(range(1, DAY.repeats + 1))
 STAGE_NAMES = [stage.name for stage in DAY.stages]
+ALL_CORES = 1000 if DAY.device == "cpu" else 1  # of those given: nothing may compute beside what is measured on a CPU
 
 
 wildcard_constraints:
     seed=r"\d+",
-    repeat=r"\d+",
     workload=r"[^/]+",
     policy=r"[^/]+",
     stage="|".join(STAGE_NAMES),
@@ -67,25 +69,40 @@ def workload_corpus(wildcards):
     return f"data/corpus/{FILE_NAMES[load_workload(BASE / DAY.file_of(wildcards.workload)).corpus]}"
 
 
-def stage_seals(stage, pattern):
-    """Give a stage's rows, of all repeats."""
-    names = [Path(file).stem for file in stage.workloads]
-    return expand(f"{pattern}/seal.json", workload=names, policy=stage.policies, repeat=REPEATS)
+def names(stage):
+    """Give the names of a stage's workloads."""
+    return [Path(file).stem for file in stage.workloads]
 
 
-def before(wildcards):
-    """Give what has to be there before a measurement: the stage before its own, measured."""
-    place = next(
-        place
-        for place, stage in enumerate(DAY.stages)
-        if wildcards.workload in [Path(file).stem for file in stage.workloads]
-    )
-    return stage_seals(DAY.stages[place - 1], MEASURED) if place else []
+def stage_of(workload):
+    """Give the place of the stage that measures a workload."""
+    return next(place for place, stage in enumerate(DAY.stages) if workload in names(stage))
+
+
+def stage_named(name):
+    """Give the stage of that name."""
+    return DAY.stages[STAGE_NAMES.index(name)]
+
+
+def simulated_seals(stage, pattern):
+    """Give a stage's simulated rows."""
+    return expand(f"{pattern}/seal.json", workload=names(stage), policy=stage.policies)
 
 
 def folders(seals):
     """Give the folders of sealed rows."""
     return [str(Path(seal).parent) for seal in seals]
+
+
+def measured_lists(stage):
+    """Give the lists of what was measured in a stage."""
+    return expand(MEASURED_LIST, workload=names(stage))
+
+
+def before(wildcards):
+    """Give what has to be there before a measurement: the stage before its own, measured."""
+    place = stage_of(wildcards.workload)
+    return measured_lists(DAY.stages[place - 1]) if place else []
 
 
 onstart:
@@ -96,21 +113,17 @@ onstart:
     print(budget(DAY, BASE), file=sys.stderr)
 
 
-# Claims are asked of the paper's workloads, which a CPU's are not.
-CLAIMS = [f"{ROOT}/tables/claims.json"] if DAY.device == "cuda" else []
-
-
 def claim_group(stage):
     """Give a stage's results as answer_claims.py wants them."""
-    names = [Path(file).stem for file in stage.workloads]
-    return f"{','.join(names)}:{','.join(stage.policies)}:{DAY.seeds.count}"
+    return f"{','.join(names(stage))}:{','.join(stage.policies)}:{DAY.seeds.count}"
 
 
 rule all:
     input:
-        CLAIMS,
+        f"{ROOT}/tables/claims.json",
         expand(f"{ROOT}/tables/{{stage}}.md", stage=STAGE_NAMES),
         f"{ROOT}/figures/profile.pdf",
+        f"{ROOT}/figures/runs.pdf",
 
 
 rule measure_profile:
@@ -120,6 +133,7 @@ rule measure_profile:
         f"{ROOT}/logs/profile.log",
     conda:
         ENVIRONMENT
+    threads: ALL_CORES
     resources:
         device=1,
     params:
@@ -214,26 +228,65 @@ rule measure:
         traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
         profile=PROFILE,
     output:
-        f"{MEASURED}/seal.json",
+        MEASURED_LIST,  # the rows themselves are kept when a run is stopped, and the next one goes on behind them
     log:
-        f"{ROOT}/logs/measure/{{workload}}/{{policy}}/{{repeat}}.log",
+        f"{ROOT}/logs/measure/{{workload}}.log",
     conda:
         ENVIRONMENT
+    threads: ALL_CORES
     resources:
         device=1,
     params:
         sizes=SIZES,
         device=DEVICE,
+        policies=lambda wildcards: DAY.stages[stage_of(wildcards.workload)].policies,
+        repeats=DAY.repeats,
+        rows=lambda wildcards: MEASURED.replace("{workload}", wildcards.workload),
+        logs=f"{ROOT}/logs/servers/{{workload}}",
+    shell:
+        '"$VLLM_PYTHON" "$SCRIPTS"/measure.py --policies {params.policies} --repeats {params.repeats}'
+        " --traces {input.traces:q} --profile {input.profile:q} {params.device} {params.sizes} --rows {params.rows:q}"
+        " --logs {params.logs:q} --out {output:q} 2>&1 | tee {log:q}"
+
+
+rule slow_profile:
+    input:
+        profile=PROFILE,
+        measured=MEASURED_LIST,
+    output:
+        SLOW_PROFILE,
+    log:
+        f"{ROOT}/logs/slow_profile/{{workload}}.log",
+    conda:
+        "../envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/slow_profile.py --profile {input.profile:q} --measured {input.measured:q}'
+        " --out {output:q} 2>&1 | tee {log:q}"
+
+
+rule simulate_at_speed:
+    input:
+        traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
+        profile=SLOW_PROFILE,
+    output:
+        f"{AT_SPEED}/seal.json",
+    log:
+        f"{ROOT}/logs/simulate_at_speed/{{workload}}/{{policy}}.log",
+    conda:
+        "../envs/replay.yaml"
+    params:
+        sizes=SIZES,
         folder=subpath(output[0], parent=True),
     shell:
-        '"$VLLM_PYTHON" "$SCRIPTS"/measure.py --policy {wildcards.policy} --traces {input.traces:q}'
-        " --profile {input.profile:q} {params.device} {params.sizes} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
+        'python "$SCRIPTS"/replay.py --policy {wildcards.policy} --traces {input.traces:q} --profile {input.profile:q}'
+        " {params.sizes} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule compare:
     input:
-        simulated=lambda wildcards: stage_seals(DAY.stages[STAGE_NAMES.index(wildcards.stage)], SIMULATED),
-        measured=lambda wildcards: stage_seals(DAY.stages[STAGE_NAMES.index(wildcards.stage)], MEASURED),
+        simulated=lambda wildcards: simulated_seals(stage_named(wildcards.stage), SIMULATED),
+        at_speed=lambda wildcards: simulated_seals(stage_named(wildcards.stage), AT_SPEED),
+        measured=lambda wildcards: measured_lists(stage_named(wildcards.stage)),
     output:
         f"{ROOT}/tables/{{stage}}.json",
         f"{ROOT}/tables/{{stage}}.csv",
@@ -244,11 +297,27 @@ rule compare:
         "../envs/analysis.yaml"
     params:
         simulated=lambda wildcards, input: folders(input.simulated),
-        measured=lambda wildcards, input: folders(input.measured),
+        at_speed=lambda wildcards, input: folders(input.at_speed),
         folder=subpath(output[0], parent=True),
     shell:
-        'python "$SCRIPTS"/compare_measured.py --simulated {params.simulated:q} --measured {params.measured:q}'
+        'python "$SCRIPTS"/compare_measured.py --simulated {params.simulated:q} --at-speed {params.at_speed:q}'
+        " --measured {input.measured:q}"
         " --out-dir {params.folder:q} --name {wildcards.stage} 2>&1 | tee {log:q}"
+
+
+rule draw_runs:
+    input:
+        expand(f"{ROOT}/tables/{{stage}}.json", stage=STAGE_NAMES),
+    output:
+        pdf=f"{ROOT}/figures/runs.pdf",
+        svg=f"{ROOT}/figures/runs.svg",
+    log:
+        f"{ROOT}/logs/draw_runs.log",
+    conda:
+        "../envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/plot_measured.py --tables {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
+        " 2>&1 | tee {log:q}"
 
 
 rule check_exact:
@@ -264,7 +333,7 @@ rule check_exact:
 
 rule answer_claims:
     input:
-        rows=[file for stage in DAY.stages for file in stage_seals(stage, MEASURED)],
+        measured=[file for stage in DAY.stages for file in measured_lists(stage)],
         exact=rules.check_exact.output,
         claims=os.path.relpath(BASE / "paper/claims.yaml"),
     output:
@@ -276,13 +345,15 @@ rule answer_claims:
     conda:
         "../envs/analysis.yaml"
     params:
-        rows_root=subpath(input[0], ancestor=3),
-        workloads=[Path(file).stem for file in DAY.stages[0].workloads],
+        rows_root=f"{ROOT}/rows/vllm/1",  # the first repeat; tables/{stage} has the spread of all
+        stand_ins=[f"{one.stands_for}={one.workload}" for one in DAY.stand_ins],
+        workloads=names(DAY.stages[0]),
         policies=DAY.stages[0].policies,
         also=[claim_group(stage) for stage in DAY.stages[1:]],
         seeds=DAY.seeds.count,
         folder=subpath(output.csv, parent=True),
     shell:
         'python "$SCRIPTS"/answer_claims.py --rows-root {params.rows_root:q} --workloads {params.workloads:q}'
-        " --policies {params.policies:q} --seeds-expected {params.seeds} --also {params.also:q} --exact {input.exact:q}"
+        " --policies {params.policies:q} --seeds-expected {params.seeds} --also {params.also:q}"
+        " --stand-for {params.stand_ins:q} --exact {input.exact:q}"
         " --claims {input.claims:q} --out-dir {params.folder:q} --status-later 2>&1 | tee {log:q}"

@@ -94,6 +94,19 @@ def test_claims_about_some_workloads_ask_no_others() -> None:
     assert [claim.id for claim in file.about(["sec-flood"]).claims] == ["flood", "flood-delayed-not-starved"]
 
 
+def test_claims_can_be_asked_of_workloads_that_stand_in() -> None:
+    file = read_claims(CLAIMS)
+    asked = file.asked_of({"sec-dynamic-a": "small", "sec-dynamic-b": "small", "sec-flood": "wet"})
+    by_id = {claim.id: claim for claim in asked.claims}
+    assert {"spike-latency", "six-targets", "adaptive-shift", "flood", "overtaking-bound"} <= set(by_id)
+    assert "spike-absolute" not in by_id, "its seconds are the paper's"
+    assert "tail-vs-prefix-aware" not in by_id, "it asks fourteen workloads"
+    assert by_id["six-targets"].workloads == ("small",)
+    assert by_id["six-targets"].checks[0].workloads == ("small",)
+    assert by_id["flood"].workloads == ("wet",)
+    assert asked.terms.default_phase == {"small": "spike"}
+
+
 def test_two_claims_with_one_name_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path)
     claim = SMALL.split("claims:\n")[1]

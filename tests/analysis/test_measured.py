@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairway.analysis.measured import about, compare, figures, write_comparison
+from fairway.analysis.measured import about, compare, figures, slowness, write_comparison
 from fairway.errors import InputError
 from fairway.files import write_json
 from fairway.rows import HOOKS, MEASUREMENT, RUNS, write_rows
@@ -14,7 +14,7 @@ from fairway.rows import HOOKS, MEASUREMENT, RUNS, write_rows
 S = 1_000_000_000
 
 
-def rows(folder, ttft_s, hit_tokens=100, sha="trace", gaps=None):
+def rows(folder, ttft_s, hit_tokens=100, sha="trace", gaps=None, overhead_ms=0.0, slowness=1.0):
     """Write rows of one run: 10 requests of the warm-up that take a minute, and those given."""
     ttft_ns = [60 * S] * 10 + [round(one * S) for one in ttft_s]
     count = len(ttft_ns)
@@ -38,7 +38,9 @@ def rows(folder, ttft_s, hit_tokens=100, sha="trace", gaps=None):
     runs |= {"workload": ["w"], "policy": ["p"], "seed": [1], "trace_sha256": [sha]}
     runs |= {"prompt_tokens": [1_000 * count], "hit_tokens": [hit_tokens * count]}
     write_rows(folder, requests, hooks, runs)
-    fact = {"token_gap_ms": gaps or {}, "tokens_per_s": 50.0}
+    lone = {"overhead_ms": overhead_ms, "slowness": slowness}
+    late = {"client_late_ms": {"p99": 1.0}}
+    fact = {"token_gap_ms": gaps or {}, "tokens_per_s": 50.0, "lone_requests": lone, **late}
     versions = {"device": "a device", "model": "m", "versions": {"vllm": "0.32.0"}, "arguments": []}
     write_json(folder / MEASUREMENT, {**versions, "runs": [fact]})
     return folder
@@ -55,7 +57,7 @@ def test_repeats_are_summed_up_and_held_against_the_simulation(tmp_path):
         rows(tmp_path / f"{place}", [middle] * 99 + [worst] * 3, hit_tokens=hit)
         for place, (middle, worst, hit) in enumerate([(0.9, 5.0, 99), (1.02, 3.9, 110), (1.1, 4.0, 120)])
     ]
-    p50, p99, hit_rate = compare("w", "p", simulated, repeats)
+    p50, p99, hit_rate, *_ = compare("w", "p", simulated, simulated, repeats)
     assert (p50["simulated"], p50["measured"], p50["lowest"], p50["highest"]) == (1.0, 1.02, 0.9, 1.1)
     assert p50["agrees"] is True
     assert p99["agrees"] is True
@@ -66,19 +68,31 @@ def test_repeats_are_summed_up_and_held_against_the_simulation(tmp_path):
 @pytest.mark.parametrize(("measured_s", "agrees"), [(1.0, True), (1.06, False), (0.94, False)])
 def test_the_tolerance_of_the_median_is_five_percent(tmp_path, measured_s, agrees):
     simulated, measured = rows(tmp_path / "sim", [1.0] * 5), rows(tmp_path / "real", [measured_s] * 5)
-    assert compare("w", "p", simulated, [measured])[0]["agrees"] is agrees
+    assert compare("w", "p", simulated, simulated, [measured])[0]["agrees"] is agrees
+
+
+def test_http_and_the_devices_speed_are_told_from_the_rest(tmp_path):
+    simulated, at_speed = rows(tmp_path / "sim", [1.0] * 5), rows(tmp_path / "slow", [1.2] * 5)
+    measured = [rows(tmp_path / f"{one}", [1.3] * 5, overhead_ms=20.0, slowness=one) for one in (1.1, 1.2, 1.5)]
+    p50, *_, beyond, steps, _ = compare("w", "p", simulated, at_speed, measured)
+    assert p50["simulated"] == pytest.approx(1.02)
+    assert p50["agrees"] is False
+    assert p50["difference_at_speed"] == pytest.approx(1.22 / 1.3 - 1)
+    assert beyond["measured"] == 20.0
+    assert (steps["lowest"], steps["measured"], steps["highest"]) == (1.1, 1.2, 1.5)
+    assert slowness(measured) == 1.2
 
 
 def test_other_traces_cannot_be_compared(tmp_path):
     simulated, measured = rows(tmp_path / "sim", [1.0]), rows(tmp_path / "real", [1.0], sha="another")
     with pytest.raises(InputError, match="was measured on other traces"):
-        compare("w", "p", simulated, [measured])
+        compare("w", "p", simulated, simulated, [measured])
 
 
 def test_time_between_tokens_stands_where_there_are_several(tmp_path):
     simulated = rows(tmp_path / "sim", [1.0])
     measured = rows(tmp_path / "real", [1.0], gaps={"p50": 20.0, "p99": 80.0, "worst": 90.0})
-    found = {row["figure"]: row for row in compare("w", "p", simulated, [measured])}
+    found = {row["figure"]: row for row in compare("w", "p", simulated, simulated, [measured])}
     assert found["time between tokens p99, ms"]["measured"] == 80.0
     assert found["tokens a second"]["simulated"] is None
     write_comparison(list(found.values()), about(measured), tmp_path, "first")
@@ -91,7 +105,7 @@ def test_time_between_tokens_stands_where_there_are_several(tmp_path):
 def test_an_edited_measurement_is_marked(tmp_path):
     simulated, repeat = rows(tmp_path / "sim", [1.0] * 100), rows(tmp_path / "0", [1.0] * 100)
     for edited in (False, True):
-        found = compare("w", "p", simulated, [repeat])
+        found = compare("w", "p", simulated, simulated, [repeat])
         write_comparison(found, about(repeat), tmp_path / "out", "first")
         assert ("| p (edited) |" in (tmp_path / "out/first.md").read_text(encoding="utf-8")) is edited
         path = repeat / "requests.parquet"

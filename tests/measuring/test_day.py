@@ -33,18 +33,27 @@ def test_the_profile_comes_first_and_takes_an_hour_at_most(root, gpu_day):
     assert listed[0] == Cost("profile (at most)", 1, 3600.0)
     flood = next(cost for cost in listed if cost.what == "first: sec-flood")
     assert flood.runs == 8 * 3
-    assert flood.seconds == flood.runs * (30 + 5 + 120 + 150 + 30)
+    assert flood.seconds == flood.runs * (30 + 5 + 120 + 30 + 150)
     assert budget(gpu_day, root).splitlines()[-1].startswith("all ")
+
+
+def test_the_loop_on_a_cpu_takes_less_than_an_hour(root, cpu_loop):
+    listed = list(costs(cpu_loop, root))
+    assert [cost.runs for cost in listed] == [1, 3 * 5, 3 * 5, 2 * 5]
+    assert sum(cost.seconds for cost in listed) < 56 * 60
+    spike = listed[1]
+    assert spike.seconds == 15 * (48 + 11) + 3 * 35, "servers stay up from one repeat to the next"
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         (("policies: [fcfs, lpm, fairway]", "policies: [fcfs, lmp, fairway]"), "unknown policy 'lmp'"),
-        (("cpu-spike.yaml", "cpu-spikes.yaml"), "there is no workload config/measured/workloads/cpu-spikes.yaml"),
+        (("cpu-spike-64.yaml", "cpu-spikes.yaml"), "there is no workload config/measured/workloads/cpu-spikes.yaml"),
         (("repeats: 5", "repeats: 0"), "repeats and seeds.count must be at least 1"),
         (("device: cpu", "device: tpu"), "device is 'tpu'"),
         (("cpu-spike-64.yaml", "cpu-spike.yaml"), "a workload stands in two stages"),
+        (("workload: cpu-flood}", "workload: cpu-fload}"), "stand_ins has cpu-fload, which no stage measures"),
     ],
 )
 def test_a_wrong_configuration_is_refused(root, tmp_path, change, problem):

@@ -8,12 +8,12 @@ import pytest
 
 from fairway.engine import Limits
 from fairway.errors import InputError
-from fairway.measuring.fit import Sample, split
+from fairway.measuring.fit import Sample, least_squares_from_zero, split
 from fairway.measuring.plan import REFERENCE, Grid, checks, fitting, order, points
 from fairway.measuring.profile_stage import Origin, take_profile
 from fairway.profile import load_profile
 
-GRID = Grid((16, 32, 64, 128, 256), (0, 512, 2048), repeats=5, warm_up_steps=3)
+GRID = Grid((1, 16, 32, 64, 128, 256), (0, 512, 2048), repeats=5, warm_up_steps=3)
 LIMITS = Limits(cache_blocks=1_000, budget_tokens=256, block_tokens=16)
 ORIGIN = Origin("test", "a device", "a model", {"vllm": "0.32.0"}, {}, "2026-01-01")
 
@@ -88,9 +88,9 @@ def test_steps_come_in_random_order_with_a_reference_in_between():
 
 def test_only_steps_that_fit_are_measured():
     grid = fitting(GRID, budget_tokens=128, cache_tokens=1_000)
-    assert grid.new_tokens == (16, 32, 64, 128)
+    assert grid.new_tokens == (1, 16, 32, 64, 128)
     assert grid.prefix_tokens == (0, 512)
-    for chunks in [*points(grid, 1_000), *checks(grid, 1_000)]:
+    for chunks in [*points(grid, 1_000), *checks(grid, 1_000, block_tokens=16, seed=1)]:
         assert sum(new for new, _ in chunks) <= 128
         assert sum(new + prefix for new, prefix in chunks) <= 1_000
 
@@ -98,6 +98,36 @@ def test_only_steps_that_fit_are_measured():
 def test_a_point_that_was_not_measured_is_refused():
     with pytest.raises(InputError, match="points of the grid were not measured"):
         split([Sample(((16, 0),), (1, 2))], GRID)
+
+
+def test_least_squares_without_negative_values_is_the_best_there_is():
+    numbers = np.random.default_rng(1)
+    for _ in range(20):
+        matrix, wanted = numbers.normal(size=(12, 5)), numbers.normal(size=12)
+        found = least_squares_from_zero(matrix, wanted)
+        pull = matrix.T @ (wanted - matrix @ found)
+        assert (found >= 0).all()
+        assert pull[found > 0] == pytest.approx(0, abs=1e-8), "free values cannot do better"
+        assert (pull[found == 0] <= 1e-8).all(), "values at 0 would only help below it"
+
+
+def test_noise_is_averaged_and_lifts_no_neighbours():
+    """One step that was measured too long must not make all larger ones slow."""
+    samples = [Sample(chunks, (round(1e6 * true_ms(chunks)),)) for chunks in points(GRID, 10**6)]
+    spoilt = samples.index(next(one for one in samples if one.chunks == ((32, 0),)))
+    samples[spoilt] = Sample(samples[spoilt].chunks, (round(3e6 * true_ms(((32, 0),))),))
+    parts, exact = split(samples, GRID), [true_ms(((tokens, 0),)) for tokens in GRID.new_tokens]
+    said = parts.linear_ms + parts.attention_ms[:, 0]
+    assert said[3:] == pytest.approx(exact[3:], rel=0.05)
+
+
+def test_steps_that_are_held_out_are_those_of_a_server():
+    drawn = checks(GRID, 10**6, block_tokens=16, seed=1)
+    assert drawn == checks(GRID, 10**6, block_tokens=16, seed=1) != checks(GRID, 10**6, block_tokens=16, seed=2)
+    assert sum(sum(new for new, _ in chunks) == 256 for chunks in drawn) >= len(drawn) / 2
+    assert any(new not in GRID.new_tokens for chunks in drawn for new, _ in chunks)
+    assert all(prefix % 16 == 0 for chunks in drawn for _, prefix in chunks)
+    assert max(len(chunks) for chunks in drawn) > 3
 
 
 def test_times_never_fall_with_tokens():
@@ -113,7 +143,8 @@ def test_times_never_fall_with_tokens():
 
 
 @pytest.mark.parametrize(
-    ("new", "prefix"), [((16, 33), (0,)), ((), (0,)), ((16, 32), (512,)), ((16, 32), (0, 64, 32)), ((16, 32), ())]
+    ("new", "prefix"),
+    [((33, 16), (0,)), ((0, 16), (0,)), ((), (0,)), ((16, 32), (512,)), ((16, 32), (0, 64, 32)), ((16, 32), ())],
 )
 def test_an_impossible_grid_is_refused(new, prefix):
     with pytest.raises(ValueError):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import types
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,12 +13,16 @@ from aiohttp import web
 
 from fairway.engine import Limits
 from fairway.errors import InputError
+from fairway.measuring import run_stage
+from fairway.measuring.lone import fit
+from fairway.profile import load_profile
 from fairway.rows import MEASUREMENT, read_requests, read_runs
-from fairway.serving import RunningServer, Serving
+from fairway.serving import RunningServer, Serving, pool
 from fairway.serving.client import ask, completion_body
+from fairway.serving.pool import Servers
 from fairway.serving.prompts import FIRST_TOKEN, ORDINARY_TOKENS, token_ids
 from fairway.serving.wall_replay import measure
-from fairway.traces import Trace, chains
+from fairway.traces import Trace, chains, write_trace
 
 MS = 1_000_000
 
@@ -206,36 +211,81 @@ def test_prompts_share_what_the_trace_shares():
             assert sum(same) == shared
 
 
-def test_measured_rows_say_what_they_are(tmp_path, monkeypatch):
-    from fairway.measuring import run_stage
-    from fairway.profile import load_profile
-    from fairway.traces import write_trace
-
-    file = tmp_path / "1.jsonl"
-    header = {"workload": "w", "seed": 7, "parameters": {"cache_blocks": 90}}
-    write_trace(trace((0, 40, 1, [1, 2, 3]), (10, 1_700, 1, range(107)), (20, 48, 3, [1, 2, 4]), header=header), file)
-    asked = []
+@pytest.fixture
+def starts(monkeypatch):
+    """Let servers of the pool be scripted ones; return the settings of each start and stop, in order."""
+    seen = []
 
     @contextmanager
     def server(serving, log):
-        asked.append(serving)
-        log.parent.mkdir(parents=True)
+        seen.append(("start", serving))
         with served(Scripted(delay_s=0), log) as found:
             yield RunningServer(serving, found.url, log)
+        seen.append(("stop", serving))
 
-    monkeypatch.setattr(run_stage, "running_server", server)
-    profile = load_profile("a6000-llama-3.1-8b-modelled")
-    run = run_stage.Run(Serving(Limits(2), "lpm"), profile, "lpm", "a device", {"vllm": "0.32.0"})
-    (refusal,) = run_stage.run_workload(run, [file], tmp_path / "rows")
+    monkeypatch.setattr(pool, "running_server", server)
+    return seen
+
+
+def run_of(policy):
+    versions = {"vllm": "0.32.0"}
+    return run_stage.Run(
+        Serving(Limits(2), policy), load_profile("a6000-llama-3.1-8b-modelled"), policy, "it", versions
+    )
+
+
+def test_measured_rows_say_what_they_are(tmp_path, starts):
+    file, rows = tmp_path / "1.jsonl", tmp_path / "rows"
+    header = {"workload": "w", "seed": 7, "parameters": {"cache_blocks": 90}}
+    write_trace(trace((0, 40, 1, [1, 2, 3]), (10, 1_700, 1, range(107)), (20, 48, 3, [1, 2, 4]), header=header), file)
+    with Servers(tmp_path, most_at_once=1) as servers:
+        (refusal,) = run_stage.run_workload(run_of("lpm"), [file], rows, servers)
     assert "request 1 can never fit" in refusal
-    assert asked[0].limits.cache_blocks == 90
-    requests = read_requests(tmp_path / "rows").to_pydict()
+    assert starts[0][1].limits.cache_blocks == 90
+    requests = read_requests(rows).to_pydict()
     assert requests["outcome"] == ["served", "unservable", "served"]
     assert requests["start_ns"] == [None, None, None], "no client knows when a request was scheduled"
     assert requests["hit_tokens"] == [16, None, 16]
-    (row,) = read_runs(tmp_path / "rows").to_pylist()
+    (row,) = read_runs(rows).to_pylist()
     assert (row["evidence"], row["backend"], row["seed"], row["refused"]) == ("measured", "vllm", 7, 1)
     assert (row["prompt_tokens"], row["hit_tokens"], row["computed_tokens"]) == (88, 32, 56)
-    facts = json.loads((tmp_path / "rows" / MEASUREMENT).read_text())
-    assert facts["device"] == "a device"
+    facts = json.loads((rows / MEASUREMENT).read_text())
+    assert facts["device"] == "it"
     assert facts["runs"][0]["client_late_ms"]["worst"] >= 0
+    assert set(facts["runs"][0]["lone_requests"]) == {"overhead_ms", "slowness"}
+
+    assert run_stage.is_measured(run_of("lpm"), [file], rows)
+    assert not run_stage.is_measured(run_of("fcfs"), [file], rows), "another policy"
+    assert not run_stage.is_measured(run_of("lpm"), [file], tmp_path / "nothing")
+    write_trace(trace((0, 41, 1, [1, 2, 3]), header=header), file)
+    assert not run_stage.is_measured(run_of("lpm"), [file], rows), "another trace"
+
+
+def test_servers_stay_up_as_many_as_may(tmp_path, starts):
+    one, two, three = (Serving(Limits(90), policy) for policy in ("fcfs", "lpm", "fairway"))
+    with Servers(tmp_path, most_at_once=2) as servers:
+        assert servers.get(one) is servers.get(one)
+        servers.get(two)
+        servers.get(one)
+        servers.get(three)
+        assert starts == [("start", one), ("start", two), ("stop", two), ("start", three)]
+    assert starts[4:] == [("stop", three), ("stop", one)] or starts[4:] == [("stop", one), ("stop", three)]
+
+
+def test_lone_requests_tell_http_from_slow_steps():
+    said_ms = [10.0, 30.0, 80.0, 250.0]
+    found = fit(said_ms, [12.0 + 1.3 * said for said in said_ms])
+    assert found.overhead_ms == pytest.approx(12.0)
+    assert found.slowness == pytest.approx(1.3)
+
+
+def test_a_run_whose_client_was_late_is_measured_again_and_at_last_refused(tmp_path, monkeypatch):
+    def measured(late_ms):
+        return types.SimpleNamespace(late_ns=np.array([round(late_ms * MS)] * 10), refused=np.zeros(10, dtype=bool))
+
+    runs = iter([measured(80), measured(3), *[measured(80)] * 3])
+    monkeypatch.setattr(run_stage, "measure", lambda *_: next(runs))
+    _, discarded = run_stage._measured_in_time(THREE, None, "", tmp_path)
+    assert discarded == 1
+    with pytest.raises(InputError, match="more than 80 ms late, 3 times"):
+        run_stage._measured_in_time(THREE, None, "", tmp_path)

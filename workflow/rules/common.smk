@@ -184,8 +184,10 @@ CLAIMS = read_yaml(Path(CLAIMS_FILE)).values
 CAUSES_FILE, MEASURED_CAUSES = source("paper/causes.yaml"), source("docs/causes")
 CAUSES_OPTIONS = f"--causes {CAUSES_FILE!r} {MEASURED_CAUSES!r} --root {source('.')!r}"
 CAUSES = [CAUSES_FILE, *sorted(map(str, Path(MEASURED_CAUSES).glob("*.json")))]
-# What workflow/measured.smk made in the same working directory gets a column of the claims table.
-MEASURED_CLAIMS = sorted(map(str, Path("results/measured").glob("*/tables/claims.json")))
+# What was measured on a device gets a column of the claims table: what is kept, or was made in this working directory.
+KEPT_CLAIMS = {file.parent.name: str(file) for file in Path(source("docs/measured")).glob("*/claims.json")}
+OWN_CLAIMS = {file.parents[1].name: str(file) for file in Path("results/measured").glob("*/tables/claims.json")}
+MEASURED_CLAIMS = [file for _, file in sorted({**KEPT_CLAIMS, **OWN_CLAIMS}.items())]
 SETS, GROUPS = CLAIMS["workload_sets"], CLAIMS["groups"]
 
 # Workloads with seeds or policies of their own are asked apart: tables compare those that all policies ran alike.

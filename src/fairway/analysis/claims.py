@@ -26,6 +26,7 @@ KINDS = {
     "absolute": "absolute",
 }
 _SCHEMA = Path(__file__).with_name("claims.schema.json")
+_ABSOLUTE = "absolute"
 _WORKLOADS = "workloads"  # in an expression: the claim's own, and then it is decided once over all of them
 At = tuple[str | int, ...]  # the way to a place in the file: keys and positions
 
@@ -91,6 +92,33 @@ class ClaimsFile:
         """Return the claims that ask at least one of these workloads, to be asked without the sweep."""
         kept = (claim for claim in self.claims if not set(claim.workloads).isdisjoint(workloads))
         return dataclasses.replace(self, claims=tuple(dataclasses.replace(claim, in_sweep=False) for claim in kept))
+
+    def asked_of(self, stand_ins: Mapping[str, str]) -> ClaimsFile:
+        """Return the claims that can be asked of other workloads instead: ``stand_ins`` by the file's own names.
+
+        A claim stays if each of its workloads has a stand-in; one about seconds does not, since they are the paper's.
+        """
+
+        def instead(workloads: Sequence[str]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(stand_ins[name] for name in workloads))
+
+        def moved(item: Item) -> Item:
+            return dataclasses.replace(item, workloads=instead(item.workloads))
+
+        kept = tuple(
+            dataclasses.replace(
+                claim,
+                workloads=instead(claim.workloads),
+                shows={name: moved(item) for name, item in claim.shows.items()},
+                checks=tuple(map(moved, claim.checks)),
+                in_sweep=False,
+            )
+            for claim in self.claims
+            if set(claim.workloads) <= set(stand_ins) and claim.kind != _ABSOLUTE
+        )
+        phases = {stand_ins[name]: phase for name, phase in self.terms.default_phase.items() if name in stand_ins}
+        terms = dataclasses.replace(self.terms, workloads=tuple(stand_ins.values()), default_phase=phases)
+        return dataclasses.replace(self, claims=kept, terms=terms)
 
     def scope(self, claim: Claim) -> Mapping[str, Any]:
         """What names mean inside a claim's expressions."""

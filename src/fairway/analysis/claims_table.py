@@ -65,6 +65,7 @@ def claims_document(
         "measured": [
             {
                 "profiles": answered["profiles"],
+                "stand_ins": sorted(set(answered.get("stand_ins", {}).values())),
                 "answers": {claim["id"]: f"{verdict_words(claim)}; {_here(claim)}" for claim in answered["claims"]},
             }
             for answered in measured
@@ -120,7 +121,7 @@ def _causes(document: Document) -> list[str]:
 
 
 def _table(document: Document) -> str:
-    devices = [f"Measured: {', '.join(measured['profiles'])}" for measured in document["measured"]]
+    devices = [_device(measured) for measured in document["measured"]]
     return markdown.table(
         ("Claim", "Paper", "Here", "Verdict", *devices, "Sweep", "Evidence"),
         (
@@ -136,6 +137,12 @@ def _table(document: Document) -> str:
             for claim in document["claims"]
         ),
     )
+
+
+def _device(measured: Mapping[str, Any]) -> str:
+    """The head of a column of measurements: on what, and on which workloads if not on the paper's."""
+    stand_ins = measured["stand_ins"]
+    return f"Measured: {', '.join(measured['profiles'])}" + (f", on {', '.join(stand_ins)}" if stand_ins else "")
 
 
 def terminal(document: Document, folder: Path) -> str:

@@ -16,6 +16,8 @@ from fairway.errors import InputError
 from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_requests, read_runs
 
 HIT_RATE = "hit rate"
+OVERHEAD = "lone requests: beyond their steps, ms"
+SLOWNESS = "lone requests: steps over the profile's"
 TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
 WARM_UP = "warm-up"
 _NS_PER_S = 1e9
@@ -28,6 +30,10 @@ class Figures:
     p50_s: float
     p99_s: float
     hit_rate: float
+
+    def later(self, by_s: float) -> Figures:
+        """Return the figures with so much more TTFT."""
+        return Figures(self.p50_s + by_s, self.p99_s + by_s, self.hit_rate)
 
     def named(self) -> Mapping[str, float]:
         """Return the figures under the names of their tolerances."""
@@ -52,26 +58,34 @@ def figures(folder: Path) -> Figures:
     )
 
 
-def compare(workload: str, policy: str, simulated: Path, measured: Sequence[Path]) -> list[dict[str, Any]]:
+def compare(
+    workload: str, policy: str, simulated: Path, at_speed: Path, measured: Sequence[Path]
+) -> list[dict[str, Any]]:
     """Return a row a figure: simulated, the measurements' median, lowest and highest, and whether they agree.
 
-    Where several tokens were generated, what only a server shows follows: time between tokens, tokens a second.
+    A simulation knows no HTTP: what lone requests took beyond their steps is added to its TTFT. ``at_speed`` are the
+    rows that are simulated with the profile's steps as slow as the lone requests' were: what it explains of a
+    difference, the device's speed on that day does. Where several tokens were generated, what only a server shows
+    follows: time between tokens, tokens a second.
 
     Raises:
         InputError: rows are missing, or measured rows are not of the simulated traces.
     """
-    said = figures(simulated).named()
     for folder in measured:
         _refuse_other_traces(simulated, folder)
-    repeats = [figures(folder).named() for folder in measured]
     facts = [_facts(folder) for folder in measured]
-    rows = [_row(name, [one[name] for one in repeats], value) for name, value in said.items()]
+    repeats = [figures(folder).named() for folder in measured]
+    overhead_s = float(np.median([one[OVERHEAD] for one in facts])) / 1e3
+    said, explained = (figures(folder).later(overhead_s).named() for folder in (simulated, at_speed))
+    rows = [_row(name, [one[name] for one in repeats], said[name], explained[name]) for name in said]
     rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
-    edited = any(edited_files(folder) for folder in (simulated, *measured))
+    edited = any(edited_files(folder) for folder in (simulated, at_speed, *measured))
     return [{"workload": workload, "policy": policy, "edited": edited, **row} for row in rows]
 
 
-def _row(figure: str, measured: Sequence[float], simulated: float | None = None) -> dict[str, Any]:
+def _row(
+    figure: str, measured: Sequence[float], simulated: float | None = None, explained: float | None = None
+) -> dict[str, Any]:
     middle = float(np.median(measured))
     row = {
         "figure": figure,
@@ -83,23 +97,44 @@ def _row(figure: str, measured: Sequence[float], simulated: float | None = None)
         "difference": None,
         "tolerance": TOLERANCES.get(figure),
         "agrees": None,
+        "simulated_at_speed": explained,
+        "difference_at_speed": None,
     }
-    if simulated is not None:
-        difference = simulated - middle if figure == HIT_RATE else simulated / middle - 1
-        row |= {"difference": difference, "agrees": abs(difference) <= TOLERANCES[figure]}
+    if simulated is not None and explained is not None:
+        difference, left = (one - middle if figure == HIT_RATE else one / middle - 1 for one in (simulated, explained))
+        row |= {
+            "difference": difference,
+            "agrees": abs(difference) <= TOLERANCES[figure],
+            "difference_at_speed": left,
+        }
     return row
 
 
 def _facts(folder: Path) -> dict[str, float]:
-    """Return what is measured beyond the rows, the mean over a folder's runs; nothing where single tokens came."""
+    """Return what is measured beyond the rows, the mean over a folder's runs; of tokens where several came."""
     runs = read_table(folder / MEASUREMENT, frozenset({"runs"}), "measure again")["runs"]
+    found = {
+        OVERHEAD: float(np.mean([run["lone_requests"]["overhead_ms"] for run in runs])),
+        SLOWNESS: float(np.mean([run["lone_requests"]["slowness"] for run in runs])),
+        "client late p99, ms": float(np.mean([run["client_late_ms"]["p99"] for run in runs])),
+    }
     if not all(run["token_gap_ms"] for run in runs):
-        return {}
-    return {
+        return found
+    return found | {
         "time between tokens p50, ms": float(np.mean([run["token_gap_ms"]["p50"] for run in runs])),
         "time between tokens p99, ms": float(np.mean([run["token_gap_ms"]["p99"] for run in runs])),
         "tokens a second": float(np.mean([run["tokens_per_s"] for run in runs])),
     }
+
+
+def measured_folders(file: Path) -> list[Path]:
+    """Return the folders of measured rows that a list of scripts/measure.py names."""
+    return [Path(folder) for folder in read_table(file, frozenset({"folders"}), "measure again")["folders"]]
+
+
+def slowness(measured: Sequence[Path]) -> float:
+    """Return how long steps took over what the profile says, by the lone requests: the median of the folders."""
+    return float(np.median([_facts(folder)[SLOWNESS] for folder in measured]))
 
 
 def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], folder: Path, name: str) -> None:
@@ -107,7 +142,9 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
     versions = ", ".join(f"{package} {version}" for package, version in about["versions"].items())
     head = (
         f"Measured on {about['device']} with {about['model']} ({versions}), beside the simulation with the profile "
-        "that was measured on it. TTFT in seconds after the warm-up. Lowest and highest are those of the repeats."
+        "that was measured on it. TTFT in seconds after the warm-up; the simulation's has what lone requests took "
+        "beyond their steps (HTTP, the client). Lowest and highest are those of the repeats. At speed: simulated "
+        "again, with the profile's steps as slow as those of lone requests beside the runs."
     )
     lines = markdown.table(
         (
@@ -121,6 +158,8 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
             "Repeats",
             "Difference",
             "Agrees",
+            "At speed",
+            "Difference at speed",
         ),
         (_cells(row) for row in rows),
     )
@@ -137,15 +176,19 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     def number(value: float | None) -> str:
         return "-" if value is None else f"{value:.3g}" if row["figure"] != HIT_RATE else f"{value:.1%}"
 
-    difference = row["difference"]
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{value:+.1%}"
+
     return [
         row["workload"],
         f"{row['policy']} (edited)" if row["edited"] else row["policy"],
         row["figure"],
         *(number(row[name]) for name in ("simulated", "measured", "lowest", "highest")),
         str(row["repeats"]),
-        "-" if difference is None else f"{difference:+.1%}",
+        share(row["difference"]),
         {None: "-", True: "yes", False: "no"}[row["agrees"]],
+        number(row["simulated_at_speed"]),
+        share(row["difference_at_speed"]),
     ]
 
 

@@ -16,7 +16,11 @@ Float64Array = npt.NDArray[np.float64]
 NS_PER_MS = 1_000_000
 _OUTLIER_DEVIATIONS = 5.0
 _TO_SIGMA = 1.4826  # of the median absolute deviation, for a normal distribution
+_SYSTEMATIC = 0.02
 _GAUGE = 1e-3
+_NO_PULL = 1e-9
+_NOTHING = 1e-12
+_MOST_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,11 @@ class Sample:
         return float(np.median(np.abs(values - np.median(values)))) * _TO_SIGMA
 
     @property
+    def uncertainty_ms(self) -> float:
+        """How far the median may be off: by its repeats' deviation, and by a fiftieth that no repeat shows."""
+        return float(np.hypot(_SYSTEMATIC * self.median_ms, self.deviation_ms / np.sqrt(len(self.step_ns))))
+
+    @property
     def outliers(self) -> int:
         """How many repeats lie further than five deviations (and a twentieth) from the middle."""
         values = np.array(self.step_ns) / NS_PER_MS
@@ -54,52 +63,72 @@ class Parts:
 
 
 def split(samples: Sequence[Sample], grid: Grid) -> Parts:
-    """Find both tables by least squares over the samples, each weighed by its own time.
+    """Find both tables by least squares over the samples, each weighed by its own time and by how its repeats agree.
 
-    ``step = linear(all new tokens) + sum of attention(new, prefix)``. A part of attention that is proportional to the
-    new tokens could as well be linear's: the smallest attention that rises with them is taken. Times never fall with
-    tokens and are never negative: where noise says otherwise, a value is lifted to its neighbour's.
+    ``step = linear(all new tokens) + sum of attention(new, prefix)``. What is sought are the increments from point to
+    point, none below 0: so times never fall with tokens, a chunk's tokens never cost less behind a longer prefix, and
+    noise is averaged where it would say otherwise. A part of attention that is proportional to the new tokens could as
+    well be linear's: the smallest attention is taken.
 
     Raises:
         InputError: a point of the grid was not measured.
     """
     news, prefixes = list(grid.new_tokens), list(grid.prefix_tokens)
-    columns = len(news) * (1 + len(prefixes))
-    rows, values = [], []
+    shape = len(news), len(prefixes)
+    rows, wanted = [], []
     for sample in samples:
-        row = np.zeros(columns)
-        row[news.index(sum(new for new, _ in sample.chunks))] = 1
+        linear, attention = np.zeros(len(news)), np.zeros(shape)
+        linear[news.index(sum(new for new, _ in sample.chunks))] = 1
         for new, prefix in sample.chunks:
-            row[len(news) + news.index(new) * len(prefixes) + prefixes.index(prefix)] += 1
-        rows.append(row / sample.median_ms)
-        values.append(1.0)
-    unmeasured = [index for index, seen in enumerate(np.any(np.array(rows) != 0, axis=0)) if not seen]
+            attention[news.index(new), prefixes.index(prefix)] += 1
+        rows.append(np.concatenate([linear, attention.ravel()]) / sample.uncertainty_ms)
+        wanted.append(sample.median_ms / sample.uncertainty_ms)
+    unmeasured = int((~np.any(np.array(rows) != 0, axis=0)).sum())
     if unmeasured:
-        raise InputError(f"{len(unmeasured)} points of the grid were not measured", remedy="measure all of them")
-    scale_ms = max(sample.median_ms for sample in samples)
-    for index in range(len(news)):
-        row = np.zeros(columns)
-        row[len(news) + index * len(prefixes)] = _GAUGE / scale_ms
-        rows.append(row)
-        values.append(0.0)
-    found = np.linalg.lstsq(np.array(rows), np.array(values), rcond=None)[0]
-    linear, attention = found[: len(news)], found[len(news) :].reshape(len(news), len(prefixes))
-    linear, attention = _smallest_attention(np.array(news, dtype=float), linear, attention)
-    return Parts(_rising(linear, 0), _rising(_rising(np.maximum(attention, 0.0), 0), 1))
+        raise InputError(f"{unmeasured} points of the grid were not measured", remedy="measure all of them")
+    steps = np.array(rows) @ _sums(shape)
+    gauge = np.zeros((len(news), steps.shape[1]))
+    for row in range(len(news)):
+        gauge[row, len(news) + row * len(prefixes)] = _GAUGE / max(sample.median_ms for sample in samples)
+    values = np.concatenate([wanted, np.zeros(len(gauge))])
+    found = _sums(shape) @ least_squares_from_zero(np.concatenate([steps, gauge]), values)
+    return Parts(found[: len(news)], found[len(news) :].reshape(shape))
 
 
-def _smallest_attention(
-    tokens: Float64Array, linear: Float64Array, attention: Float64Array
-) -> tuple[Float64Array, Float64Array]:
-    """Move what is proportional to the tokens between the parts until attention without a prefix just rises."""
-    spacing = np.diff(tokens)
-    moved = max(0.0, -float(np.min(np.diff(attention[:, 0]) / spacing, initial=0.0)))
-    moved = min(moved, max(0.0, float(np.min(np.diff(linear) / spacing, initial=np.inf))))
-    return linear - moved * tokens, attention + moved * tokens[:, None]
+def _sums(shape: tuple[int, int]) -> Float64Array:
+    """Return the matrix from increments to both tables, one below the other: each value is a sum up to its point."""
+    rows, columns = np.tri(shape[0]), np.tri(shape[1])
+    zeros = np.zeros((shape[0], shape[0] * shape[1]))
+    return np.block([[rows, zeros], [zeros.T, np.kron(rows, columns)]])
 
 
-def _rising(values: Float64Array, axis: int) -> Float64Array:
-    return np.maximum.accumulate(values, axis=axis)
+def least_squares_from_zero(matrix: Float64Array, wanted: Float64Array) -> Float64Array:
+    """Return the ``x`` without negative values that makes ``matrix @ x`` closest to ``wanted``, by Lawson and Hanson.
+
+    Shapes: (rows, columns), (rows,) and (columns,).
+    """
+    scale = np.linalg.norm(matrix, axis=0)
+    matrix = matrix / scale
+    found = np.zeros(matrix.shape[1])
+    free = np.zeros(matrix.shape[1], dtype=np.bool_)
+    for _ in range(_MOST_ROUNDS * matrix.shape[1]):
+        pull = matrix.T @ (wanted - matrix @ found)
+        pull[free] = 0.0
+        if pull.max() <= _NO_PULL:
+            break
+        free[pull.argmax()] = True
+        while True:
+            goal = np.zeros_like(found)
+            goal[free] = np.linalg.lstsq(matrix[:, free], wanted, rcond=None)[0]
+            below = free & (goal <= 0)
+            if not below.any():
+                break
+            found += np.min(found[below] / (found[below] - goal[below])) * (goal - found)
+            free &= found > _NOTHING
+            found[~free] = 0.0
+        found = goal
+    solution: Float64Array = found / scale
+    return solution
 
 
 def linear_fit(grid: Grid, parts: Parts) -> dict[str, float]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 Chunks = tuple[tuple[int, int], ...]  # (new tokens, prefix tokens) of each request of one step
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The points of both tables: new tokens, each twice the one before, and prefixes, from 0 on."""
+    """The points of both tables: new tokens, of which most are parts of others, and prefixes, from 0 on."""
 
     new_tokens: tuple[int, ...]
     prefix_tokens: tuple[int, ...]
@@ -19,23 +20,25 @@ class Grid:
     warm_up_steps: int
 
     def __post_init__(self) -> None:
-        doubled = [2 * tokens for tokens in self.new_tokens[:-1]]
-        if not self.new_tokens or list(self.new_tokens[1:]) != doubled:
-            raise ValueError(f"new_tokens must double from one to the next, not {self.new_tokens}")
+        if not self.new_tokens or self.new_tokens[0] < 1 or list(self.new_tokens) != sorted(set(self.new_tokens)):
+            raise ValueError(f"new_tokens must rise from 1 or more, not {self.new_tokens}")
         if self.prefix_tokens[:1] != (0,) or list(self.prefix_tokens) != sorted(set(self.prefix_tokens)):
             raise ValueError(f"prefix_tokens must rise from 0, not {self.prefix_tokens}")
 
 
-CPU_GRID = Grid((16, 32, 64, 128, 256, 512, 1024, 2048), (0, 1024, 2048, 4096, 8192), repeats=9, warm_up_steps=20)
+# One token is what a request adds that generates; attention bends between 512 and 2,048, so points are closer there.
+CPU_GRID = Grid((1, 16, 64, 256, 512, 768, 1024, 1536, 2048), (0, 512, 2048, 4096), repeats=7, warm_up_steps=20)
 GPU_GRID = Grid(
-    (16, 32, 64, 128, 256, 512, 1024, 2048),
+    (1, 16, 32, 64, 128, 256, 512, 768, 1024, 1536, 2048),
     (0, 1024, 2048, 4096, 8192, 16384, 30720),
     repeats=25,
     warm_up_steps=100,
 )
 REFERENCE: Chunks = ((256, 0),)  # measured again and again, to see whether the device drifts
 _REFERENCE_EVERY = 25  # steps
-_PARTS = (2, 4, 16)
+_PARTS = (2, 4, 16, 64)
+_HELD_OUT_STEPS = 24
+_MOST_HELD_OUT_REQUESTS = 6
 
 
 def fitting(grid: Grid, budget_tokens: int, cache_tokens: int) -> Grid:
@@ -46,29 +49,42 @@ def fitting(grid: Grid, budget_tokens: int, cache_tokens: int) -> Grid:
 
 
 def points(grid: Grid, cache_tokens: int) -> list[Chunks]:
-    """Return the steps to measure: every chunk of the grid alone, and the same tokens in 2, 4 and 16 requests.
+    """Return the steps to measure: every chunk of the grid alone, and the same tokens in 2, 4, 16 and 64 requests.
 
-    The latter, as far as the cache holds them, tell what a step costs from what a request in it costs.
+    The latter, as far as their chunks are in the grid and the cache holds them, tell what a step costs from what a
+    request in it costs.
     """
     found: list[Chunks] = []
     for new in grid.new_tokens:
+        parts = [count for count in _PARTS if not new % count and new // count in grid.new_tokens]
         for prefix in grid.prefix_tokens:
             alone = ((new, prefix),)
-            mixed = [((new // parts, prefix),) * parts for parts in _PARTS if new // parts >= grid.new_tokens[0]]
+            mixed = [((new // count, prefix),) * count for count in parts]
             found += [chunks for chunks in (alone, *mixed) if _held(chunks) <= cache_tokens]
     return found
 
 
-def checks(grid: Grid, cache_tokens: int) -> list[Chunks]:
-    """Return steps of unlike chunks, which no table is fitted to: they say whether both parts add up."""
-    new, prefixes = grid.new_tokens, grid.prefix_tokens
-    short, half, second = new[0], new[-1] // 2, prefixes[min(1, len(prefixes) - 1)]
-    candidates: list[Chunks] = [
-        ((half, 0), (short, prefixes[-1])),
-        ((half, prefixes[len(prefixes) // 2]), (half // 2, 0), (half // 2, second)),
-        ((half // 4, prefixes[-1]), (half // 4, 0), (half // 2, second)),
-    ]
-    return [chunks for chunks in candidates if _held(chunks) <= cache_tokens]
+def checks(grid: Grid, cache_tokens: int, block_tokens: int, seed: int) -> list[Chunks]:
+    """Return random steps as a server makes them, off the grid, which no table is fitted to.
+
+    Half fill the budget; contexts are of whole blocks. Their residuals say whether both parts add up, and whether the
+    grid is close enough to go between its points.
+    """
+    draw = random.Random(f"held out {seed}")
+    found: list[Chunks] = []
+    while len(found) < _HELD_OUT_STEPS:
+        most = grid.new_tokens[-1]
+        tokens = most if len(found) % 2 else draw.randint(1, most)
+        cuts = sorted(draw.sample(range(1, tokens), min(draw.randrange(_MOST_HELD_OUT_REQUESTS), tokens - 1)))
+        sizes = [end - begin for begin, end in pairwise([0, *cuts, tokens])]
+        chunks = tuple((size, _some_context(grid, block_tokens, draw)) for size in sizes)
+        if _held(chunks) <= cache_tokens:
+            found.append(chunks)
+    return found
+
+
+def _some_context(grid: Grid, block_tokens: int, draw: random.Random) -> int:
+    return draw.choice((0, 1, 1)) * block_tokens * draw.randint(0, grid.prefix_tokens[-1] // block_tokens)
 
 
 def order(steps: Sequence[Chunks], repeats: int, seed: int) -> list[Chunks]:

@@ -46,12 +46,12 @@ def take_profile(
 ) -> dict[str, Any]:
     """Measure a profile; return its document, with the samples and what they say of the measurement.
 
-    Steps come in random order, each as often as the grid says, after a warm-up. Steps of unlike chunks are measured
+    Steps come in random order, each as often as the grid says, after a warm-up. Random steps off the grid are measured
     too and not fitted: their residuals are those of the model.
     """
     grid = fitting(grid, limits.budget_tokens, limits.usable_tokens)
     fitted = points(grid, limits.usable_tokens)
-    held_out = checks(grid, limits.usable_tokens)
+    held_out = checks(grid, limits.usable_tokens, limits.block_tokens, seed)
     steps = order([*fitted, *held_out], grid.repeats, seed)
     for _ in range(grid.warm_up_steps):
         engine.step_ns(REFERENCE)

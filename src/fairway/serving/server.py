@@ -50,6 +50,11 @@ class Serving:
     more: tuple[str, ...] = ()
 
     @property
+    def engine_dtype(self) -> str:
+        """The type of weights and cache: on a CPU float32, since vLLM's own choice, bfloat16, is slow on most."""
+        return "float32" if self.device == "cpu" and self.dtype == "auto" else self.dtype
+
+    @property
     def context_tokens(self) -> int:
         """The longest request, in all; vLLM starts only if one fits into the cache."""
         return min(self.max_model_len, self.limits.usable_tokens)
@@ -59,7 +64,7 @@ class Serving:
         limits = self.limits
         return [
             *("--model", str(model_folder(self.model)), "--served-model-name", MODEL_NAME),
-            *("--load-format", self.load_format, "--dtype", self.dtype, "--skip-tokenizer-init"),
+            *("--load-format", self.load_format, "--dtype", self.engine_dtype, "--skip-tokenizer-init"),
             *("--max-model-len", str(self.context_tokens), "--block-size", str(limits.block_tokens)),
             *("--num-gpu-blocks-override", str(limits.cache_blocks)),
             *("--max-num-batched-tokens", str(limits.budget_tokens), "--max-num-seqs", str(limits.max_num_seqs)),
@@ -87,7 +92,14 @@ class Serving:
             tokens = self.limits.cache_blocks * self.limits.block_tokens
             cache_bytes = tokens * bytes_a_token(model_folder(self.model))
             variables["VLLM_CPU_KVCACHE_SPACE"] = str(-(-cache_bytes // 2**30))
-            variables["VLLM_CPU_OMP_THREADS_BIND"] = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", _engine_cores())
+            cores = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", _engine_cores())
+            variables["VLLM_CPU_OMP_THREADS_BIND"] = cores
+            if cores.replace(",", "").isdigit():
+                # OpenMP counts all cores: two threads on one core wait for a time slice in every operation.
+                variables["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", str(cores.count(",") + 1))
+            # The model runs in the engine's process, as for the profile: another process would take a third import and
+            # a message each way in every step, with the engine spinning on the client's core until it is answered.
+            variables["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         return variables
 
     def environment(self) -> dict[str, str]:

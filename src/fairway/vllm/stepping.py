@@ -16,6 +16,7 @@ from fairway.engine import Limits
 from fairway.errors import InputError
 
 _FIRST_TOKEN, _ORDINARY_TOKENS = 1_000, 30_000
+_PLACING_ROUNDS = 8
 
 
 class SteppedEngine:
@@ -41,7 +42,7 @@ class SteppedEngine:
         self._core = self._llm.llm_engine.engine_core.engine_core
         self._requests = 0
         self._contents = 0
-        self._prefixes: dict[tuple[int, int], list[int]] = {}
+        self._prefixes: dict[int, list[int]] = {}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -75,22 +76,36 @@ class SteppedEngine:
         return step_ns
 
     def _place(self, prefixes: Sequence[int]) -> None:
-        """Bring the contexts into the cache that are not there."""
-        for place, prefix_tokens in enumerate(prefixes):
-            if prefix_tokens % self.limits.block_tokens:
-                raise ValueError(f"a prefix of {prefix_tokens} tokens does not end with a block")
-            if prefix_tokens:
-                self._submit([*self._prefix(place, prefix_tokens), *self._fresh(1)])
-                while self._core.scheduler.has_unfinished_requests():
-                    self._core.step_fn()
+        """Bring the contexts into the cache that are not there; one that comes may push out another, which comes again.
+
+        Raises:
+            InputError: the cache does not hold all of them.
+        """
+        for _ in range(_PLACING_ROUNDS):
+            if not sum(self._bring(place, tokens) for place, tokens in enumerate(prefixes) if tokens):
+                return
+        raise InputError("the cache does not hold a step's contexts", remedy="give the engine more blocks")
+
+    def _bring(self, place: int, prefix_tokens: int) -> bool:
+        """Bring one context into the cache; say whether it was missing."""
+        if prefix_tokens % self.limits.block_tokens:
+            raise ValueError(f"a prefix of {prefix_tokens} tokens does not end with a block")
+        request = self._request([*self._prefix(place, prefix_tokens), *self._fresh(1)])
+        if self._core.scheduler.kv_cache_manager.get_computed_blocks(request[0])[1] >= prefix_tokens:
+            return False
+        self._core.add_request(*request)
+        while self._core.scheduler.has_unfinished_requests():
+            self._core.step_fn()
+        return True
 
     def _prefix(self, place: int, tokens: int) -> list[int]:
-        """Return the context of the ``place``-th request of a step: each place has contents of its own."""
-        if not tokens:
-            return []
-        if (place, tokens) not in self._prefixes:
-            self._prefixes[place, tokens] = self._fresh(tokens)
-        return self._prefixes[place, tokens]
+        """Return the context of the ``place``-th request of a step: each place has contents of its own.
+
+        A short context is the beginning of a long one, so that the cache holds both at once.
+        """
+        known = self._prefixes.setdefault(place, [])
+        known += self._fresh(tokens - len(known))
+        return known[:tokens]
 
     def _fresh(self, tokens: int) -> list[int]:
         """Return tokens that nobody had before."""
@@ -99,15 +114,23 @@ class SteppedEngine:
         return [_FIRST_TOKEN + (first + place * (7 + second)) % _ORDINARY_TOKENS for place in range(tokens)]
 
     def _submit(self, prompt: list[int]) -> str:
+        request = self._request(prompt)
+        self._core.add_request(*request)
+        return str(request[0].request_id)
+
+    def _request(self, prompt: list[int]) -> tuple[Any, int]:
+        """Return a request for one token, as the engine takes it."""
         self._requests += 1
-        name = str(self._requests)
         sampling = SamplingParams(max_tokens=1, temperature=0, ignore_eos=True, detokenize=False)
         engine = self._llm.llm_engine
         request = engine.input_processor.process_inputs(
-            name, TokensPrompt(prompt_token_ids=prompt), sampling, supported_tasks=engine.get_supported_tasks()
+            str(self._requests),
+            TokensPrompt(prompt_token_ids=prompt),
+            sampling,
+            supported_tasks=engine.get_supported_tasks(),
         )
-        self._core.add_request(*self._core.preprocess_add_request(request))
-        return name
+        prepared: tuple[Any, int] = self._core.preprocess_add_request(request)
+        return prepared
 
     def _timed_step(self) -> tuple[dict[str, tuple[int, int]], int]:
         """Return what ran, as (new tokens, prefix tokens) by request, and the time."""

@@ -1,0 +1,32 @@
+"""Write a profile whose steps are as slow as those of lone requests beside some measured runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fairway.analysis.measured import measured_folders, slowness
+from fairway.command import run
+from fairway.files import write_sealed
+from fairway.profile import load_profile, read_document
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Divide a profile's efficiency by how long steps of lone requests took over what it says, the "
+        "median of the runs: simulated with it, what is left of a difference is not the device's speed on that day."
+    )
+    parser.add_argument("--profile", required=True, type=Path, help="profile that the runs were measured with")
+    parser.add_argument("--measured", required=True, type=Path, help="list that scripts/measure.py wrote")
+    parser.add_argument("--out", required=True, type=Path, help="profile to write (JSON)")
+    arguments = parser.parse_args()
+    factor = slowness(measured_folders(arguments.measured))
+    document = dict(read_document(arguments.profile))
+    efficiency = load_profile(arguments.profile).efficiency / factor
+    write_sealed(arguments.out, {**document, "name": f"{document['name']}-at-speed", "efficiency": efficiency})
+    print(f"{arguments.out}: steps {factor:.3f} of the profile's")
+    return 0
+
+
+if __name__ == "__main__":
+    run(main)

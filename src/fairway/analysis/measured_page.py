@@ -1,0 +1,108 @@
+"""What was measured on one device, for readers: a paragraph, a figure, a table a stage."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from fairway.analysis import markdown, wording
+from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, TOLERANCES
+
+_WIDTH = 120
+_TOKENS = ("time between tokens p50, ms", "time between tokens p99, ms", "tokens a second")
+
+Table = Mapping[str, Any]
+
+
+def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any], figure: str, folder: str) -> str:
+    """Return the part of a page about the measurements called ``name``.
+
+    ``tables`` are documents of scripts/compare_measured.py, ``profile`` a measured profile's, ``figure`` and ``folder``
+    where the page finds the picture and the files.
+    """
+    return "\n\n".join(
+        [
+            _wrapped(f"**{name}, measured.** {_setting(tables[0], profile)}"),
+            _wrapped(_profile_words(profile)),
+            _wrapped(_agreement([row for table in tables for row in table["rows"]])),
+            f"![TTFT, simulated and measured]({figure})",
+            markdown.table(("Workload", "Policy", *TOLERANCES), list(_ttft_rows(tables))),
+            "Where several tokens are generated:",
+            markdown.table(("Workload", "Policy", *_TOKENS), list(_token_rows(tables))),
+            f"All figures, and what lone requests say of HTTP and of the device's speed: [`{folder}`]({folder}).",
+        ]
+    )
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _setting(table: Table, profile: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{package} {version}" for package, version in table["versions"].items())
+    settings = ", ".join(f"{key} {value}" for key, value in profile["measurement"]["settings"].items())
+    repeats = min(row["repeats"] for row in table["rows"])
+    return (
+        f"{table['device']}, {table['model']} with made-up weights, {versions} ({settings}); profile of "
+        f"{profile['measurement']['date']}. One trace a workload, {repeats} repeats in turn with the other policies; "
+        "in brackets the lowest and the highest."
+    )
+
+
+def _profile_words(profile: Mapping[str, Any]) -> str:
+    held_out = [abs(row["residual_share"]) for row in profile["measurement"]["held_out"]]
+    return (
+        f"The profile is off by {median(held_out):.1%} in the median and by {max(held_out):.1%} at worst of "
+        f"{len(held_out)} random steps that it was not fitted to; the reference step's time drifted by "
+        f"{profile['measurement']['drift']['ratio'] - 1:+.1%}."
+    )
+
+
+def _agreement(rows: Sequence[Table]) -> str:
+    held = [row for row in rows if row["tolerance"] is not None]
+    agree = sum(row["agrees"] for row in held)
+    at_speed = sum(abs(row["difference_at_speed"]) <= row["tolerance"] for row in held)
+    overhead = [row["measured"] for row in rows if row["figure"] == OVERHEAD]
+    slow = [row["measured"] for row in rows if row["figure"] == SLOWNESS]
+    return (
+        f"{agree} of {len(held)} figures agree with the simulation (p50 within 5%, p99 within 10%, hit rate within "
+        f"half a point). Lone requests beside the runs took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps "
+        f"(HTTP and the client, which the simulation's TTFT has added), and steps {min(slow):.2f} to {max(slow):.2f} "
+        f"times what the profile says; simulated at that speed, {at_speed} of {len(held)} agree."
+    )
+
+
+def _ttft_rows(tables: Sequence[Table]) -> Iterable[tuple[str, ...]]:
+    for (workload, policy), rows in _by_run(tables).items():
+        yield workload, wording.policy(policy), *(_cell(rows[name], name) for name in TOLERANCES)
+
+
+def _token_rows(tables: Sequence[Table]) -> Iterable[tuple[str, ...]]:
+    for (workload, policy), rows in _by_run(tables).items():
+        if _TOKENS[0] in rows:
+            yield workload, wording.policy(policy), *(_spread(rows[name], name) for name in _TOKENS)
+
+
+def _by_run(tables: Sequence[Table]) -> dict[tuple[str, str], dict[str, Table]]:
+    found: dict[tuple[str, str], dict[str, Table]] = {}
+    for row in (row for table in tables for row in table["rows"]):
+        found.setdefault((row["workload"], row["policy"]), {})[row["figure"]] = row
+    return found
+
+
+def _cell(row: Table, name: str) -> str:
+    agrees = "agrees" if row["agrees"] else f"differs by {row['difference']:+.1%}"
+    return f"simulated {_number(row['simulated'], name)}, measured {_spread(row, name)}: {agrees}"
+
+
+def _spread(row: Table, name: str) -> str:
+    lowest, highest = (_number(row[end], name) for end in ("lowest", "highest"))
+    return f"{_number(row['measured'], name)} ({lowest} to {highest})"
+
+
+def _number(value: float, name: str) -> str:
+    if name == HIT_RATE:
+        return f"{value:.1%}"
+    return f"{value:.2f} s" if name in TOLERANCES else f"{value:.1f}"

@@ -1,0 +1,90 @@
+"""What is kept of measurements, and what the README says of them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from fairway.analysis.figures import measured_runs
+from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS
+from fairway.analysis.measured_page import measured_page
+
+PROFILE = {
+    "measurement": {
+        "settings": {"dtype": "float32"},
+        "date": "2026-01-01",
+        "held_out": [{"residual_share": share} for share in (-0.01, 0.02, 0.07)],
+        "drift": {"ratio": 1.013},
+    }
+}
+
+
+def row(figure, measured, simulated=None, **more):
+    held = {"tolerance": 0.05, "agrees": False, "difference": -0.1, "difference_at_speed": 0.01} if simulated else {}
+    ends = {"lowest": 0.9 * measured, "highest": 1.1 * measured, "repeats": 5}
+    empty = {"tolerance": None, "agrees": None, "difference": None, "simulated_at_speed": simulated}
+    run = {"workload": "spike", "policy": "fcfs", "figure": figure}
+    return {**run, "measured": measured, "simulated": simulated, **ends, **empty, **held, **more}
+
+
+@pytest.fixture
+def table():
+    rows = [
+        row("p50", 1.0, 0.9),
+        row("p99", 4.0, 3.6, agrees=True),
+        row(HIT_RATE, 0.5, 0.501, agrees=True),
+        row(OVERHEAD, 12.0),
+        row(SLOWNESS, 1.08),
+        row("time between tokens p50, ms", 20.0),
+        row("time between tokens p99, ms", 80.0),
+        row("tokens a second", 300.0),
+    ]
+    return {"device": "a processor, 2 cores", "model": "m", "versions": {"vllm": "0.32.0"}, "rows": rows}
+
+
+def test_the_page_says_what_was_measured_on_what_and_how_far_it_agrees(table):
+    page = measured_page("cpu", [table], PROFILE, "docs/measured/cpu/runs.svg", "docs/measured/cpu")
+    assert all(len(line) <= 120 for line in page.splitlines() if line[:1] != "|")
+    page = " ".join(page.split())
+    assert page.startswith(
+        "**cpu, measured.** a processor, 2 cores, m with made-up weights, vllm 0.32.0 (dtype float32)"
+    )
+    assert "5 repeats in turn" in page
+    assert "off by 2.0% in the median and by 7.0% at worst of 3 random steps" in page
+    assert "2 of 3 figures agree" in page
+    assert "12 to 12 ms beyond steps" in page
+    assert "1.08 to 1.08 times what the profile says; simulated at that speed, 3 of 3 agree" in page
+    assert "| simulated 0.90 s, measured 1.00 s (0.90 s to 1.10 s): differs by -10.0% |" in page
+    assert "| 20.0 (18.0 to 22.0) | 80.0 (72.0 to 88.0) | 300.0 (270.0 to 330.0) |" in page
+
+
+def test_the_figure_shows_each_policy_and_says_on_what_it_was_measured(table, tmp_path):
+    measured_runs.plot([table], tmp_path / "runs.pdf", tmp_path / "runs.svg")
+    drawn = (tmp_path / "runs.svg").read_text(encoding="utf-8")
+    assert "measured, a processor, 2 cores, m; vllm 0.32.0" in drawn
+
+
+def test_publishing_keeps_the_files_and_shows_them(root, table, tmp_path):
+    day = yaml.safe_load((root / "config/measured/cpu-loop.yaml").read_text(encoding="utf-8"))
+    source = tmp_path / "results" / day["profile"]["name"]
+    (source / "tables").mkdir(parents=True)
+    (source / "figures").mkdir()
+    for stage in ("first", "then", "claims"):
+        for kind in ("json", "csv", "md"):
+            (source / f"tables/{stage}.{kind}").write_text(json.dumps(table) if kind == "json" else "x")
+    (source / "profile.json").write_text(json.dumps(PROFILE))
+    for figure in ("profile.svg", "runs.svg"):
+        (source / "figures" / figure).write_text("<svg/>")
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- measured runs: begin -->\nnone\n<!-- measured runs: end -->\nb\n")
+    command = [sys.executable, root / "scripts/publish_measured.py", "--day", root / "config/measured/cpu-loop.yaml"]
+    command += ["--results", tmp_path / "results", "--kept", tmp_path / "docs/measured", "--readme", readme]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    text = readme.read_text(encoding="utf-8")
+    assert "docs/measured/cpu-tiny-llama/runs.svg" in text
+    assert "none" not in text
+    kept = {file.name for file in (tmp_path / "docs/measured/cpu-tiny-llama").iterdir()}
+    assert {"claims.json", "first.md", "then.csv", "profile.json", "runs.svg"} <= kept
