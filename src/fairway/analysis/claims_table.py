@@ -76,7 +76,11 @@ def claims_document(
 def _repeated_windows(results: Sequence[Result]) -> str | None:
     """Say how few windows the results rest on where seeds repeat some; None where none does."""
     repeated = [result for result in results if result.repeats_windows]
-    return min(repeated, key=lambda result: result.runs_count).sample if repeated else None
+    if not repeated:
+        return None
+    fewest = min(repeated, key=lambda result: result.runs_count).sample
+    others = [len(result.seeds) for result in results if not result.repeats_windows]
+    return f"{min(others)} seeds, of recorded traces {fewest}" if others else fewest
 
 
 def write_claims(folder: Path, document: Document) -> None:
@@ -163,9 +167,10 @@ def head_lines(document: Document) -> list[str]:
     """What the table rests on, one paragraph each: verdicts, seeds, step times, what is not counted, edits."""
     counts = ", ".join(f"{verdict}: {n}" for verdict, n in document["verdicts"].items())
     resampling = document["resampling"]
-    drawn = "windows" if document.get("sample") else "seeds"
+    sample = document.get("sample") or f"{document['seeds']} seeds"
+    drawn = " or ".join(word for word in ("seeds", "windows") if word[:-1] in sample)
     rests = [
-        document.get("sample") or f"{document['seeds']} seeds",
+        sample,
         f"step times: {', '.join(document['profiles']) or 'none'}",
         f"corpus: {', '.join(document['corpora']) or 'none'}",
         wording.extrapolated(document["extrapolated_share"]),
