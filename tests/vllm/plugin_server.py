@@ -5,7 +5,7 @@ import time
 from vllm.sampling_params import SamplingParams
 from vllm.utils.hashing import sha256
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
-from vllm.v1.outputs import ModelRunnerOutput
+from vllm.v1.outputs import KVConnectorOutput, ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 
 from fairway.engine import Limits
@@ -48,19 +48,20 @@ class PluginServer:
     def abort(self, *names):
         self.scheduler.finish_requests(names, RequestStatus.FINISHED_ABORTED)
 
-    def step(self):
-        """Schedule one step and let its results arrive; return what was scheduled."""
+    def step(self, received=()):
+        """Schedule one step and let its results arrive, blocks from elsewhere among them; return what was scheduled."""
         output = self.scheduler.schedule()
-        self.complete(output)
+        self.complete(output, received)
         return output
 
-    def complete(self, output):
+    def complete(self, output, received=()):
         names = list(output.num_scheduled_tokens)
         self.admitted += [new.req_id for new in output.scheduled_new_reqs]
         made_up = ModelRunnerOutput(
             req_ids=names,
             req_id_to_index={name: index for index, name in enumerate(names)},
             sampled_token_ids=[self._sampled(name) for name in names],
+            kv_connector_output=KVConnectorOutput(finished_recving=set(received)) if received else None,
         )
         for result in self.scheduler.update_from_output(output, made_up).values():
             if result.scheduler_stats is not None:

@@ -10,6 +10,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.interface import PauseState
 from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.request import RequestStatus
 
 from fairway.engine import Limits
 from fairway.errors import InputError
@@ -18,6 +19,7 @@ from fairway.vllm.plugin import FairwayScheduler
 from fairway.vllm.plugin.counts import Counts
 from fairway.vllm.plugin.schedulers import AsyncPolicyScheduler, PolicyScheduler
 
+from .connector import WithConnector
 from .plugin_server import PluginServer, prompt
 
 KINDS = [PolicyScheduler, AsyncPolicyScheduler]
@@ -147,6 +149,38 @@ def test_a_request_blocked_on_its_grammar_is_ordered_once_it_is_ready():
     server.run()
     assert server.reasons["blocked"] == "error"
     assert server.fallbacks == 0
+
+
+def test_a_request_whose_blocks_come_from_elsewhere_is_treated_as_vllm_does():
+    server = PluginServer(WithConnector, policy="lpm")
+    remote = server.submit("remote", prompt(1, 256))
+    server.submit("cold", prompt(2, 256))
+    server.step()
+    assert remote.status == RequestStatus.WAITING_FOR_REMOTE_KVS
+    assert server.admitted == ["cold"]
+    server.submit("other", prompt(3, 256))
+    server.step()
+    assert column(server) == [], "who holds blocks is vLLM's to run, first of all"
+    server.step(received=["remote"])
+    server.submit("last", prompt(4, 256))
+    server.run()
+    assert server.admitted == ["cold", "other", "remote", "last"]
+    assert server.fallbacks == server.leaks() == 0
+
+
+def test_blocks_from_elsewhere_that_are_ready_break_no_hits():
+    server = PluginServer(WithConnector, policy="lpm", check_hits_every=1)
+    warm(server, 1)
+    server.submit("remote ready", prompt(2, 512))
+    server.submit("hit", prompt(1, 512, question=1))
+    server.run()
+    server.submit("hit of remote", prompt(2, 512, question=1))
+    server.submit("cold", prompt(3, 512))
+    assert dict(column(server)) == {"hit of remote": 496, "cold": 0}
+    server.run()
+    assert server.scheduler.ordering.hits_are_indexed
+    assert server.admitted == ["warm 1", "hit", "remote ready", "hit of remote", "cold"]
+    assert server.fallbacks == server.leaks() == 0
 
 
 def test_what_never_fits_is_refused_and_blocks_nobody(caplog):
