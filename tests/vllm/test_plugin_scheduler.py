@@ -6,7 +6,9 @@ from concurrent.futures import Future
 
 import pytest
 from vllm.lora.request import LoRARequest
+from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+from vllm.v1.core.encoder_cache_manager import EncoderCacheManager
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.interface import PauseState
 from vllm.v1.core.sched.scheduler import Scheduler
@@ -226,6 +228,25 @@ def test_hits_go_by_the_engines_own_keys():
     assert column(server) == [("salt", 0), ("adapter", 0), ("plain", 512)]
     heads = server.scheduler.ordering._waiting.view(0).head_id
     assert len(set(heads.tolist())) == 3
+
+
+def test_images_are_admitted_and_hit_by_their_own_keys():
+    server = PluginServer(policy="lpm", check_hits_every=1)
+    server.scheduler.max_num_encoder_input_tokens = 1_024  # as of a model that sees
+    server.scheduler.encoder_cache_manager = EncoderCacheManager(cache_size=1_024)
+    server.submit("warm", prompt(1, 512), mm_features=image("a"))
+    server.run()
+    server.submit("other image", prompt(1, 512, question=1), mm_features=image("b"))
+    server.submit("same image", prompt(1, 512, question=1), mm_features=image("a"))
+    assert column(server) == [("other image", 0), ("same image", 496)]
+    server.run()
+    assert server.admitted == ["warm", "same image", "other image"]
+    assert server.scheduler.ordering.hits_are_indexed
+    assert server.fallbacks == server.leaks() == 0
+
+
+def image(name):
+    return [MultiModalFeatureSpec(None, "image", name, PlaceholderRange(offset=0, length=64))]
 
 
 def test_a_reset_is_seen_at_the_next_hook():
