@@ -62,15 +62,15 @@ def environment(tmp_path_factory):
 
 
 @contextmanager
-def served(name, environment, log):
-    """Start what the README's block says, on a small model of a CPU."""
+def served(name, environment, log, *more, **others):
+    """Start what the README's block says, on a small model of a CPU; with ``more`` words, ``others`` as variables."""
     port = free_port()
     words = shlex.split(block(name).replace("\\\n", " "))
     assert words[:3] == ["vllm", "serve", "$MODEL"]
-    command = ["python", *SERVER_MODULE, *SERVING.arguments(port), *words[3:]]
+    command = ["python", *SERVER_MODULE, *SERVING.arguments(port), *words[3:], *more]
     command[0] = shutil.which("python", path=environment["PATH"])
     variables = environment | {one: value for one, value in SERVING.environment().items() if one != "PYTHONPATH"}
-    with running_command(SERVING, command, variables, port, log) as server:
+    with running_command(SERVING, command, variables | others, port, log) as server:
         yield server
 
 
@@ -96,6 +96,20 @@ def test_one_flag_makes_a_fairway_server(environment, tmp_path):
     assert named["fairway:order_time_seconds_count"] == 2
     assert named["fairway:queue_spread"] == 1
     assert named["fairway:fallbacks_total"] == named["fairway:overtaken_tokens_total"] == 0
+
+
+@pytest.mark.slow
+def test_two_engines_of_one_server_order_a_queue_each(environment, tmp_path):
+    words = ("--data-parallel-size", "2")
+    variables = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1", "VLLM_CPU_OMP_THREADS_BIND": "0|1"}
+    with served("serve", environment, tmp_path / "log", *words, **variables) as server:
+        assert [ask(server)["usage"]["completion_tokens"] for _ in range(6)] == [3] * 6
+        with urllib.request.urlopen(f"{server.url}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+    assert server.log.read_text().count("waiting requests are ordered by policy 'fairway'") == 2
+    ordered = [line for line in lines if line.startswith("fairway:order_time_seconds_count")]
+    assert sum(float(line.rsplit(" ", 1)[1]) for line in ordered) == 6
+    assert {number for number in "01" if f'engine="{number}"' in "".join(ordered)} == {"0", "1"}
 
 
 @pytest.mark.slow
