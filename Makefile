@@ -167,8 +167,9 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 		--output-file requirements/peer.lock requirements/peer.in
 	$(VENV_PYTHON) requirements/conda_twin.py
 
-clean: ## Remove what the workflow and the tools made, except the environments.
-	rm -rf data/corpus data/filings data/sources.json data/traces results logs benchmarks/dag .snakemake
+clean: ## Remove what the workflow and the tools made, except environments and measurements (results/measured).
+	rm -rf data/corpus data/filings data/sources.json data/traces logs benchmarks/dag .snakemake
+	find results -mindepth 1 -maxdepth 1 ! -name measured -exec rm -rf {} + 2>/dev/null || true
 	rm -rf figures/*.html figures/*.pdf figures/*.svg
 	rm -rf .vllm-cache .numba .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 

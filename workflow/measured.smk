@@ -20,8 +20,9 @@ from fairway.measuring.day import budget, load_day
 from fairway.traces.corpus import FILE_NAMES
 from fairway.traces.workload import load_workload
 from environment import missing_vllm, use_sources
-from single_run import claim_folder
+from single_run import claim_folder, refuse_folder_that_cannot_be_written_to
 
+refuse_folder_that_cannot_be_written_to(BASE / "workflow/measured.smk")
 use_sources(BASE, workflow.deployment_settings)
 workflow.global_resources["device"] = 1  # whatever --cores says
 

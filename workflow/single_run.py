@@ -6,13 +6,26 @@ Snakemake's own lock outlives a killed run and then wants `--unlock`; workflow/p
 from __future__ import annotations
 
 import fcntl
+import os
+import shlex
 import sys
 from pathlib import Path
 from typing import IO
 
+from fairway.errors import EXIT_BAD_INPUT
+
 LOCK_FILE = Path(".snakemake/fairway.lock")
 RESULT_FOLDERS = ("results", "figures", "data/corpus", "data/traces")
 _held: list[IO[str]] = []  # an open file keeps its lock for as long as the process lives
+
+
+def refuse_folder_that_cannot_be_written_to(snakefile: Path) -> None:
+    """End with a remedy where Snakemake itself would end in a traceback, as soon as it makes its own folder."""
+    if os.access(".", os.W_OK):
+        return
+    remedy = f"name one for the outputs: snakemake --directory DIR --snakefile {shlex.quote(str(snakefile))} ..."
+    print(f"error: {Path.cwd()} is a folder that cannot be written to. Remedy: {remedy}", file=sys.stderr)
+    sys.exit(EXIT_BAD_INPUT)
 
 
 def claim_folder() -> None:

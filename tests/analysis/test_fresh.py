@@ -97,6 +97,11 @@ def test_there_is_no_tolerance(least: float, tables: Tables, check: Check) -> No
     assert check(tables).returncode == 1
 
 
+def test_what_was_measured_elsewhere_is_no_difference(tables: Tables, check: Check) -> None:
+    tables["claims"]["measured"] = [{"profiles": ["cpu"], "stand_ins": [], "answers": {"flood": "holds"}}]
+    assert check(tables).returncode == 0
+
+
 def test_what_is_missing_or_new_differs(tables: Tables, check: Check) -> None:
     lost = tables["claims"]["claims"].pop()
     tables["made-up"] = {"rows": []}

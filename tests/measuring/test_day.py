@@ -24,6 +24,8 @@ def test_every_workload_of_the_configuration_is_measured(root, gpu_day):
     names = {file.stem for file in (root / "config/workloads").glob("*.yaml")} - {
         "sec-dynamic-a-tuning",
         "sec-flood-long",
+        "conversation-0.9",  # no claim speaks of it
+        "conversation-1.1",
     }
     assert {file.split("/")[-1].removesuffix(".yaml") for stage in gpu_day.stages for file in stage.workloads} == names
 
@@ -96,8 +98,8 @@ def test_what_a_card_lacks_is_named_with_a_remedy(gpu_day, gpus, smi, torch_cuda
 def test_memory_and_disk(gpu_day, cpu_loop):
     assert preflight.memory_check(gpu_day, 12 * GIB).holds
     assert not preflight.memory_check(gpu_day, 11 * GIB).holds
-    assert preflight.memory_check(cpu_loop, 5 * GIB).holds
-    assert not preflight.memory_check(cpu_loop, 4 * GIB).holds, "the cache lies in the host's memory"
+    assert preflight.memory_check(cpu_loop, 6 * GIB).holds
+    assert not preflight.memory_check(cpu_loop, 5 * GIB).holds, "three servers' caches lie in the host's memory"
     assert preflight.disk_check(10 * GIB).holds
     assert not preflight.disk_check(9 * GIB).holds
 

@@ -217,7 +217,9 @@ def test_where_it_raised_is_said():
 
 
 def test_numpy_positions_and_lists_are_fine():
-    assert list(checked_order(Yields(lambda: np.array([2, 0])), miss_before_ten_hits())) == [2, 0]
+    narrow = list(checked_order(Yields(lambda: np.array([2, 0], dtype=np.uint8)), miss_before_ten_hits()))
+    assert narrow == [2, 0]
+    assert [type(position) for position in narrow] == [int, int], "they are computed with"
     assert list(checked_order(Yields(lambda: [1]), miss_before_ten_hits())) == [1]
 
 

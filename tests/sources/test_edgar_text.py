@@ -81,6 +81,11 @@ def test_a_document_without_characters_is_named(content: bytes, kind: str, tmp_p
         extract_text(pinned_filings()[0], document)
 
 
+@given(st.sampled_from(["utf-7", "hex", "base64", "rot13", "zlib", "idna", "punycode", "undefined", "cp1252", "?"]))
+def test_no_declared_encoding_stops_a_document(name: str) -> None:
+    assert decode(b'<meta charset="%s"><p>caf\xe9' % name.encode("ascii"))
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_have_characters(content: bytes) -> None:
     text = decode(content)

@@ -208,7 +208,7 @@ def test_a_tokenizer_comes_from_its_file_or_says_what_to_do(tmp_path: Path, monk
         1000 + ord("y"),
         1000 + ord("x"),
     ]
-    for content in ("", "not a model", "eQ==\n", "{}"):
+    for content in ("", "not a model", "eQ==\n", "{}", "[" * 100_000):
         file.write_text(content, encoding="ascii")
         for name in ("llama-3", "mistral-tekken"):
             with pytest.raises(InputError, match=r"tokenizer\.model: the tokenizer model cannot be read"):

@@ -129,6 +129,36 @@ def test_a_preempted_request_that_grows_while_it_waits_is_ordered_still():
     assert ordering._waiting.view(10**18).n_tokens.tolist() == [one.num_tokens for one in queue]
 
 
+def test_a_preempted_request_whose_late_token_ends_it_is_forgotten():
+    server = PluginServer(limits=Limits(cache_blocks=30, budget_tokens=256), policy="lpm")
+    for number in range(4):
+        server.submit(f"{number}", prompt(number, 112), output_tokens=60, arrival_s=number)
+    while not server.step().preempted_req_ids:
+        pass
+    ordering, queue = server.scheduler.ordering, server.scheduler.waiting
+    ordering._follow(queue)
+    (request,) = [one for one in queue if one.num_preemptions]
+    request.append_output_token_ids(7)
+    queue.remove_requests([request])
+    ordering._follow(queue)
+    assert len(ordering._waiting) == len(queue)
+    assert not ordering._blocked
+
+
+def test_a_fault_changes_no_number_that_the_policy_knows_a_request_by():
+    server = PluginServer(limits=Limits(cache_blocks=400, budget_tokens=16), policy="lpm")
+    for number in range(3):
+        server.submit(f"{number}", prompt(number, 112), arrival_s=number)
+    server.step()
+    ordering = server.scheduler.ordering
+    waiting = list(server.scheduler.waiting)
+    before = [ordering._waiting.number(request) for request in waiting]
+    ordering._start_over(server.scheduler.waiting)
+    ordering._follow(server.scheduler.waiting)
+    assert [ordering._waiting.number(request) for request in waiting] == before
+    server.run()
+
+
 # requests that cannot run
 
 

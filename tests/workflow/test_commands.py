@@ -52,6 +52,7 @@ RUN_BY = {
     "make preflight": "tests/measuring/test_day.py",
     "make measured": GPU,
     "make measured DAY=config/measured/cpu-loop.yaml": GPU,
+    "make publish-measured": "tests/analysis/test_measured_page.py",
     "python -m pip wheel --no-deps --wheel-dir dist .": "tests/vllm/test_operator.py",
     "python -m pip install --no-deps dist/fairway-*.whl": "tests/vllm/test_operator.py",
     "vllm serve": "tests/vllm/test_operator.py",

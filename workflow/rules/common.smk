@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import shlex
 import sys
 from pathlib import Path
 
@@ -22,16 +21,9 @@ from fingerprint import PUBLICATION_SOURCES, REGIME_SOURCES, TRACE_SOURCES, WATC
 from fingerprint import fingerprint, policy_fingerprint, scripts_of
 from made_by import made_by
 from time_left import report_progress
-from single_run import claim_folder
+from single_run import claim_folder, refuse_folder_that_cannot_be_written_to
 
-# Snakemake itself would end in a traceback, as soon as it makes its own folder.
-if not os.access(".", os.W_OK):
-    remedy = (
-        f"name one for the outputs: snakemake --directory DIR --snakefile {shlex.quote(str(BASE / 'Snakefile'))} ..."
-    )
-    print(f"error: {Path.cwd()} is a folder that cannot be written to. Remedy: {remedy}", file=sys.stderr)
-    sys.exit(EXIT_BAD_INPUT)
-
+refuse_folder_that_cannot_be_written_to(BASE / "Snakefile")
 IN_CONDA = use_sources(BASE, workflow.deployment_settings)
 quote_folder_of_notebooks()
 

@@ -12,8 +12,9 @@ from fairway.analysis.tables import Document
 
 # Times of a machine, and what another run adds beside a reference's own tables.
 NOT_OF_THE_RUN = ("scheduling", "second-seeds")
-# The texts that a table was rendered as, by checksum, and marks of edited results, which are told by themselves.
-_NO_VALUES = ("pages", "edited", "edits")
+# The texts that a table was rendered as, by checksum, marks of edited results, which are told by themselves, and what
+# was measured elsewhere and stands beside a run's own answers.
+_NO_VALUES = ("pages", "edited", "edits", "measured")
 # What names a row that has no id.
 _NAMES = ("claim", "workload", "variant", "policy", "other", "phase", "prompts", "kind", "check", "name")
 

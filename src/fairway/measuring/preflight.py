@@ -68,7 +68,8 @@ def disk_check(free_bytes: int) -> Check:
 
 def memory_check(day: Day, available_bytes: int) -> Check:
     """Check the host's memory; a CPU keeps its cache there."""
-    needed = _HOST_BYTES[day.device] + (_cache_bytes(day) if day.device == "cpu" else 0)
+    servers = max(len(stage.policies) for stage in day.stages)  # on a CPU they stay up side by side, see `serving.pool`
+    needed = _HOST_BYTES[day.device] + (servers * _cache_bytes(day) if day.device == "cpu" else 0)
     return Check(
         "memory",
         available_bytes >= needed,
@@ -121,12 +122,16 @@ def weight_bytes(model: str) -> int:
     queries, keys = config["num_attention_heads"] * head_size, config["num_key_value_heads"] * head_size
     layer = 2 * hidden * queries + 2 * hidden * keys + 3 * hidden * config["intermediate_size"]
     weights = int(layers * layer + 2 * vocabulary * hidden)
-    return _BYTES_A_WEIGHT[config["torch_dtype"]] * weights
+    return _BYTES_A_WEIGHT[config.get("dtype") or config["torch_dtype"]] * weights
 
 
 def _cache_bytes(day: Day) -> int:
     """Return the size of the profile's cache, which is the largest."""
-    return day.profile.cache_blocks * day.engine.block_tokens * bytes_a_token(model_folder(day.model))
+    return (
+        day.profile.cache_blocks
+        * day.engine.block_tokens
+        * bytes_a_token(model_folder(day.model), "float32" if day.device == "cpu" else "auto")
+    )
 
 
 def _available_bytes(meminfo: str) -> int:

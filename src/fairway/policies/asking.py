@@ -143,6 +143,7 @@ def _checked(policy: Policy, view: QueueView, ask: Callable[[QueueView], Iterabl
             _answered += 1
             if not _is_whole(position) or position in taken or not 0 <= position < waiting:
                 break
+            position = int(position)  # a narrow integer of numpy's would overflow in what is computed with it
             taken.add(position)
             yield position
         else:

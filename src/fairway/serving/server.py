@@ -90,7 +90,7 @@ class Serving:
         }
         if self.device == "cpu":
             tokens = self.limits.cache_blocks * self.limits.block_tokens
-            cache_bytes = tokens * bytes_a_token(model_folder(self.model))
+            cache_bytes = tokens * bytes_a_token(model_folder(self.model), self.engine_dtype)
             variables["VLLM_CPU_KVCACHE_SPACE"] = str(-(-cache_bytes // 2**30))
             cores = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", _engine_cores())
             variables["VLLM_CPU_OMP_THREADS_BIND"] = cores
@@ -225,13 +225,14 @@ def _engine_cores() -> str:
     return ",".join(map(str, cores[1:] or cores))
 
 
-def bytes_a_token(model_folder: Path) -> int:
-    """Return the size of one token's keys and values, from the model's config.json."""
+def bytes_a_token(model_folder: Path, dtype: str = "auto") -> int:
+    """Return the size of one token's keys and values in ``dtype``, from the model's config.json; "auto" is its own."""
     file = model_folder / "config.json"
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
         head_size = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
-        size = 4 if config.get("torch_dtype") == "float32" else 2
+        own = config.get("dtype") or config.get("torch_dtype")
+        size = 4 if (own if dtype == "auto" else dtype) == "float32" else 2
         return int(2 * config["num_hidden_layers"] * config["num_key_value_heads"] * head_size * size)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"is no model's configuration: {error}", file=file, remedy="give a model's folder") from error

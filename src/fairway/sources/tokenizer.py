@@ -56,7 +56,7 @@ def load_tokenizer(source: TokenizerSource) -> Tokenizer:
         return model.read(source.name, file)
     except ImportError as error:
         raise InputError("tiktoken is not installed", remedy="make real-env, or pip install tiktoken") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         remedy = f"name the file {model.file} of the package {model.package}"
         raise InputError(f"the tokenizer model cannot be read ({error})", remedy=remedy, file=file) from error
 

@@ -17,6 +17,10 @@ _NO_TEXT = {
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DECLARED = re.compile(rb"""(?:encoding|charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _DOCUMENT = re.compile(r"<DOCUMENT>(.*?)</DOCUMENT>", re.DOTALL | re.IGNORECASE)
+_NOT_OF_DOCUMENTS = {
+    *("utf-8", "ascii", "iso8859-1"),  # see `decode`
+    *("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"),  # Python's own
+}
 _TYPE = re.compile(r"<TYPE>\s*(\S+)", re.IGNORECASE)
 _TEXT = re.compile(r"<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARKUP = re.compile(r"<(?:html|body|div|table|p)\b", re.IGNORECASE)
@@ -47,10 +51,11 @@ def refuse_other_kinds(content: bytes, document: Path) -> None:
 
 def _codec(name: str) -> str:
     try:
-        known = codecs.lookup(name).name
+        known = codecs.lookup(name)
     except LookupError:
         return "cp1252"
-    return "cp1252" if known in {"utf-8", "ascii", "iso8859-1"} else known
+    is_for_documents = known._is_text_encoding and known.name not in _NOT_OF_DOCUMENTS  # the mark that Python goes by
+    return known.name if is_for_documents else "cp1252"
 
 
 def is_markup(text: str) -> bool:

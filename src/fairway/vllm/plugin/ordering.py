@@ -171,13 +171,13 @@ class Ordering:
 
     def _start_over(self, queue: WatchedQueue) -> None:
         """Forget the mirror: what raised may have left it half changed."""
-        self._waiting = self._empty_mirror()
+        self._waiting = self._empty_mirror().with_numbers_of(self._waiting)
         self._blocked, self._refused = {}, {}
         queue.forget_changes()
         queue.entered = dict.fromkeys(queue)
 
     def _take_changes(self, queue: WatchedQueue) -> None:
-        grown = self._waiting.grown()
+        grown = [request for request in self._waiting.grown() if request not in queue.left]
         self._waiting.remove([*queue.left, *grown])
         for request in queue.left:
             self._forget(request)

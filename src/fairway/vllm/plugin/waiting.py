@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from fairway.engine import PrefillTime, Request, WaitingQueue
@@ -32,6 +32,11 @@ class Waiting:
         self._positions: dict[Any, int] = {}  # in it, of those who were asked for
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._numbered = 0
+
+    def with_numbers_of(self, before: Waiting) -> Self:
+        """Know the requests by the numbers that they had ``before``: a policy remembers these."""
+        self._numbers, self._numbered = before._numbers, before._numbered
+        return self
 
     def __len__(self) -> int:
         return len(self._queue)
