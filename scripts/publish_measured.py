@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.analysis.measured_page import measured_page
+from fairway.analysis.measured_page import measured_page, measured_summary
 from fairway.analysis.readme import replace_between
 from fairway.analysis.tables import read_table
 from fairway.command import run
@@ -19,7 +19,7 @@ KINDS = ("json", "csv", "md")
 def main() -> int:
     parser = argparse.ArgumentParser(
         description="Copy the tables, the profile and the figures of finished measurements to a folder that is kept, "
-        "and put them into the README, marked as measured."
+        "write a page of them, marked as measured, and say in the README what they found."
     )
     parser.add_argument("--day", required=True, type=Path, help="configuration of measurements (YAML)")
     parser.add_argument("--results", required=True, type=Path, help="folder of results, <profile>/tables below it")
@@ -35,10 +35,12 @@ def main() -> int:
     files = [f"tables/{table}.{kind}" for table in (*stages, "claims") for kind in KINDS]
     for file in (*files, "profile.json", "figures/profile.svg", "figures/runs.svg"):
         write_text(kept / Path(file).name, (source / file).read_text(encoding="utf-8"))
+    seeds = day.seeds.count
+    write_text(kept / "README.md", measured_page(name, tables, profile, seeds, "runs.svg") + "\n")
     here = kept.relative_to(arguments.readme.parent) if kept.is_relative_to(arguments.readme.parent) else kept
-    page = measured_page(name, tables, profile, f"{here.as_posix()}/runs.svg", here.as_posix())
+    words = measured_summary(name, tables, profile, seeds, here.as_posix())
     readme = arguments.readme.read_text(encoding="utf-8")
-    write_text(arguments.readme, replace_between(readme, "measured runs", page, arguments.readme))
+    write_text(arguments.readme, replace_between(readme, "measured runs", words, arguments.readme))
     return 0
 
 

@@ -45,13 +45,11 @@ def table():
 
 
 def test_the_page_says_what_was_measured_on_what_and_how_far_it_agrees(table):
-    page = measured_page("cpu", [table], PROFILE, "docs/measured/cpu/runs.svg", "docs/measured/cpu")
+    page = measured_page("cpu", [table], PROFILE, 1, "runs.svg")
     assert all(len(line) <= 120 for line in page.splitlines() if line[:1] != "|")
     page = " ".join(page.split())
-    assert page.startswith(
-        "**cpu, measured.** a processor, 2 cores, m with made-up weights, vllm 0.32.0 (dtype float32)"
-    )
-    assert "5 repeats in turn" in page
+    assert page.startswith("# cpu, measured a processor, 2 cores, m with made-up weights, vllm 0.32.0 (dtype float32)")
+    assert "Traces of each workload: 1; repeats of each under each policy, in turn with the others: 5;" in page
     assert "off by 2.0% in the median and by 7.0% at worst of 3 random steps" in page
     assert "2 of 3 figures agree" in page
     assert "12 to 12 ms beyond steps" in page
@@ -84,7 +82,8 @@ def test_publishing_keeps_the_files_and_shows_them(root, table, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     text = readme.read_text(encoding="utf-8")
-    assert "docs/measured/cpu-tiny-llama/runs.svg" in text
+    assert "(docs/measured/cpu-tiny-llama/README.md)" in text
+    assert "](runs.svg)" in (tmp_path / "docs/measured/cpu-tiny-llama/README.md").read_text(encoding="utf-8")
     assert "none" not in text
     kept = {file.name for file in (tmp_path / "docs/measured/cpu-tiny-llama").iterdir()}
     assert {"claims.json", "first.md", "then.csv", "profile.json", "runs.svg"} <= kept

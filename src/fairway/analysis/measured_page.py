@@ -16,22 +16,30 @@ _TOKENS = ("time between tokens p50, ms", "time between tokens p99, ms", "tokens
 Table = Mapping[str, Any]
 
 
-def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any], figure: str, folder: str) -> str:
-    """Return the part of a page about the measurements called ``name``.
+def measured_summary(name: str, tables: Sequence[Table], profile: Mapping[str, Any], seeds: int, folder: str) -> str:
+    """Return what another page says about the measurements called ``name``, which are kept in ``folder``."""
+    agreement = _agreement([row for table in tables for row in table["rows"]])
+    where = f"[Figures and tables]({folder}/README.md)."
+    return _wrapped(f"**{name}, measured.** {_setting(tables[0], profile, seeds)} {agreement} {where}")
 
-    ``tables`` are documents of scripts/compare_measured.py, ``profile`` a measured profile's, ``figure`` and ``folder``
-    where the page finds the picture and the files.
+
+def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any], seeds: int, figure: str) -> str:
+    """Return the page about the measurements called ``name``.
+
+    ``tables`` are documents of scripts/compare_measured.py, ``profile`` a measured profile's, ``seeds`` how many traces
+    of a workload were replayed, ``figure`` where the page finds the picture.
     """
     return "\n\n".join(
         [
-            _wrapped(f"**{name}, measured.** {_setting(tables[0], profile)}"),
+            f"# {name}, measured",
+            _wrapped(_setting(tables[0], profile, seeds)),
             _wrapped(_profile_words(profile)),
             _wrapped(_agreement([row for table in tables for row in table["rows"]])),
             f"![TTFT, simulated and measured]({figure})",
             markdown.table(("Workload", "Policy", *TOLERANCES), list(_ttft_rows(tables))),
             "Where several tokens are generated:",
             markdown.table(("Workload", "Policy", *_TOKENS), list(_token_rows(tables))),
-            f"All figures, and what lone requests say of HTTP and of the device's speed: [`{folder}`]({folder}).",
+            "What lone requests say of HTTP and of the device's speed stands in the tables beside this page.",
         ]
     )
 
@@ -40,14 +48,14 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def _setting(table: Table, profile: Mapping[str, Any]) -> str:
+def _setting(table: Table, profile: Mapping[str, Any], seeds: int) -> str:
     versions = ", ".join(f"{package} {version}" for package, version in table["versions"].items())
     settings = ", ".join(f"{key} {value}" for key, value in profile["measurement"]["settings"].items())
     repeats = min(row["repeats"] for row in table["rows"])
     return (
         f"{table['device']}, {table['model']} with made-up weights, {versions} ({settings}); profile of "
-        f"{profile['measurement']['date']}. One trace a workload, {repeats} repeats in turn with the other policies; "
-        "in brackets the lowest and the highest."
+        f"{profile['measurement']['date']}. Traces of each workload: {seeds}; repeats of each under each policy, in "
+        f"turn with the others: {repeats}; in brackets the lowest and the highest."
     )
 
 

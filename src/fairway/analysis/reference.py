@@ -66,7 +66,8 @@ def readme_line(reference: Document) -> str:
 def origin_line(origin: dict[str, Any]) -> str:
     """Say in one line what made a reference."""
     versions = ", ".join(f"{name} {number}" for name, number in origin["versions"].items())
+    commit, changed, _ = origin["commit"].partition("-dirty")
     return (
         f"Reference run of `config/{origin['configuration']}` (SHA-256 {origin['configuration_sha256'][:12]}) on "
-        f"{origin['date']} at commit {origin['commit'][:12]}; {versions}."
+        f"{origin['date']} at commit {commit[:12]}{' with changes' if changed else ''}; {versions}."
     )
