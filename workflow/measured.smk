@@ -317,7 +317,7 @@ rule draw_runs:
     conda:
         "../envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/plot_measured.py --tables {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
+        'python "$SCRIPTS"/draw_measured.py --tables {input:q} --out-pdf {output.pdf:q} --out-svg {output.svg:q}'
         " 2>&1 | tee {log:q}"
 
 

@@ -40,7 +40,8 @@ def test_the_fourteen_workloads_and_the_long_flood_are_there() -> None:
     fixed = ["sec-short-0.7", *(f"{stem}-{load}" for stem in FIXED for load in (0.9, 1.1))]
     assert len(fixed) == 11
     named = ["sec-dynamic-a", "sec-dynamic-a-tuning", "sec-dynamic-b", "sec-flood", "sec-flood-long", *fixed]
-    assert sorted(path.stem for path in FOLDER.glob("*.yaml")) == sorted(named)
+    conversation = ["conversation-0.9", "conversation-1.1"]  # of which no claim speaks
+    assert sorted(path.stem for path in FOLDER.glob("*.yaml")) == sorted(named + conversation)
 
 
 def test_the_tuning_workload_is_the_first_one_by_another_name() -> None:
