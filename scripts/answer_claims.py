@@ -42,6 +42,7 @@ def parse() -> argparse.Namespace:
         "--stand-for",
         nargs="*",
         default=[],
+        type=_stand_in,
         metavar="PAPERS=OURS",
         help="ask the claims that can be of workloads that stand for the paper's, and no others",
     )
@@ -83,6 +84,13 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _stand_in(text: str) -> tuple[str, str]:
+    papers, equals, ours = text.partition("=")
+    if not (papers and equals and ours):
+        raise argparse.ArgumentTypeError(f"{text!r} is not like sec-flood=cpu-flood")
+    return papers, ours
+
+
 def main() -> int:
     arguments = parse()
     resampling = Resampling(arguments.resamples, arguments.bootstrap_seed)
@@ -96,7 +104,7 @@ def main() -> int:
     )
     claims = read_claims(arguments.claims)
     causes = known_causes(*arguments.causes, claims.ids, arguments.root) if arguments.causes else ()
-    stand_ins = dict(pair.split("=", 1) for pair in arguments.stand_for)
+    stand_ins = dict(arguments.stand_for)
     if stand_ins:
         claims = claims.asked_of(stand_ins)
     if arguments.about:

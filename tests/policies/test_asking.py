@@ -176,7 +176,7 @@ def test_many_answers_may_take_long_together():
         assert len(engine.schedule(0).admitted) == 10
 
 
-def test_a_policy_that_waits_is_not_stopped_but_told(capsys):
+def test_a_policy_that_waits_is_not_stopped_but_told(capfd):
     def sleepy(view):
         time.sleep(0.35)
         yield from range(len(view))
@@ -186,7 +186,7 @@ def test_a_policy_that_waits_is_not_stopped_but_told(capsys):
     engine.submit(Request(0, 0, 16, 1, [0]))
     with limited_answers(0.1):
         assert len(engine.schedule(0).admitted) == 1
-    notes = capsys.readouterr().err.splitlines()
+    notes = capfd.readouterr().err.splitlines()
     assert notes
     told = f"note: no answer of the policy for 0.1 s by the clock; it is at {__file__}:"
     assert all(note.startswith(told) for note in notes)

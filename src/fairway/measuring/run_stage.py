@@ -82,6 +82,8 @@ def is_measured(run: Run, files: Sequence[Path], folder: Path) -> bool:
     except (OSError, ValueError, InputError):
         return False
     settings = {key: facts.get(key) for key in _settings(run)}
+    if not all("lone_requests" in one for one in facts.get("runs", [{}])):
+        return False  # of an earlier version, which did not ask them
     return not is_edited and traces == sorted(map(sha256, files)) and settings == _settings(run)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ from fairway.policies.base import Capability, Policy, QueueView
 ANSWER_LIMIT_S = 60.0  # a queue of ten thousand is ordered in milliseconds
 
 _asked = 0  # questions that are open; an order is, until its last position or until nobody wants more
-_answered = 0  # answers so far, of all policies
+_answered = 0  # questions and answers so far, of all policies
 
 
 _NEWS = {Capability.ON_ARRIVAL: "an arrival", Capability.ON_ADMIT: "an admission", Capability.ON_STEP: "a step"}
@@ -104,7 +104,8 @@ def _told_of_waiting(limit_s: float) -> Iterator[None]:
         nonlocal answered
         if _asked and answered == _answered and frame is not None:
             where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-            print(f"note: no answer of the policy for {limit_s:g} s by the clock; it is at {where}", file=sys.stderr)
+            note = f"note: no answer of the policy for {limit_s:g} s by the clock; it is at {where}\n"
+            os.write(2, note.encode())  # `print` may be at work where the signal came
         answered = _answered
 
     with _each(limit_s, signal.ITIMER_REAL, signal.SIGALRM, look):
@@ -164,6 +165,7 @@ def _blaming(policy: Policy, doing: str) -> Iterator[None]:
     """Say which policy raised or never answered, and where."""
     global _asked, _answered
     _asked += 1
+    _answered += 1  # a question that has just been asked is not one that nobody answers
     try:
         yield
     except _NoAnswerError as error:
