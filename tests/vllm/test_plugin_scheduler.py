@@ -115,7 +115,9 @@ def test_preempted_requests_return_with_their_first_arrival():
     assert [len(server.tokens[f"{number}"]) for number in range(4)] == [60] * 4
 
 
-def test_a_preempted_request_that_grows_while_it_waits_is_ordered_still():
+@pytest.fixture
+def late_token():
+    """Return a scheduler's ordering, its queue, and a preempted request there that has just got a late token."""
     server = PluginServer(limits=Limits(cache_blocks=30, budget_tokens=256), policy="lpm")
     for number in range(4):
         server.submit(f"{number}", prompt(number, 112), output_tokens=60, arrival_s=number)
@@ -125,20 +127,17 @@ def test_a_preempted_request_that_grows_while_it_waits_is_ordered_still():
     ordering._follow(queue)
     (request,) = [one for one in queue if one.num_preemptions]
     request.append_output_token_ids(7)  # as of a step that was under way
+    return ordering, queue, request
+
+
+def test_a_preempted_request_that_grows_while_it_waits_is_ordered_still(late_token):
+    ordering, queue, _ = late_token
     ordering._follow(queue)
     assert ordering._waiting.view(10**18).n_tokens.tolist() == [one.num_tokens for one in queue]
 
 
-def test_a_preempted_request_whose_late_token_ends_it_is_forgotten():
-    server = PluginServer(limits=Limits(cache_blocks=30, budget_tokens=256), policy="lpm")
-    for number in range(4):
-        server.submit(f"{number}", prompt(number, 112), output_tokens=60, arrival_s=number)
-    while not server.step().preempted_req_ids:
-        pass
-    ordering, queue = server.scheduler.ordering, server.scheduler.waiting
-    ordering._follow(queue)
-    (request,) = [one for one in queue if one.num_preemptions]
-    request.append_output_token_ids(7)
+def test_a_preempted_request_whose_late_token_ends_it_is_forgotten(late_token):
+    ordering, queue, request = late_token
     queue.remove_requests([request])
     ordering._follow(queue)
     assert len(ordering._waiting) == len(queue)
