@@ -32,6 +32,8 @@ def main() -> int:
     write_text(arguments.out.with_suffix(".verdicts.csv"), imported.verdict_table())
     write_trace(imported.trace, arguments.out)
     print(f"{arguments.out}: {describe_trace(imported.trace)}")
+    if together := imported.trace.header.get("rounded_together"):
+        print(f"rounded to the microsecond of the request before: {together} requests")
     for verdict, count in imported.trace.header["screening"]["counts"].items():
         print(f"{verdict}: {count['requests']} requests, {count['prompt_tokens']} prompt tokens")
     return 0

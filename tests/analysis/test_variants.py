@@ -17,6 +17,7 @@ from fairway.analysis.claims import read_claims
 from fairway.analysis.claims_table import claims_document, read_document, write_claims
 from fairway.analysis.collection import Wanted, collect
 from fairway.analysis.inputs import Expected, Group, gather
+from fairway.analysis.metrics_table import queue_spread
 from fairway.analysis.results import read_result
 from fairway.analysis.study import Study
 from fairway.analysis.variants import (
@@ -31,6 +32,7 @@ from fairway.analysis.variants import (
     variants_markdown,
 )
 from fairway.analysis.verdicts import DOES_NOT_HOLD, HOLDS, IN_PART, answer_claims
+from fairway.analysis.wording import number
 from fairway.errors import InputError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -161,6 +163,8 @@ def test_a_variant_that_no_claim_asks_is_shown_with_what_it_rests_on(
     _, _, section = page.partition("### whole\n\n")
     assert section.startswith("No claim asks its workloads: recorded ")
     assert "distinct); 1 window in 5 replays, " in section
+    spread = queue_spread(whole.results["recorded", "fcfs"])
+    assert spread is not None and f" Spread of uncached work under FCFS on recorded: {number(spread)}. Not" in section
     assert "| recorded, all after the warm-up | fairway | " in section
 
 

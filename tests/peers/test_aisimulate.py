@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ APART = 100  # arrivals so many times as far apart: one request at a time, so st
 def program(root: Path) -> Path:
     file = Path(os.environ.get("FAIRWAY_AISIMULATE", root / ".venv-aisimulate/bin/aisimulate"))
     if not file.is_file():
-        pytest.skip("aisimulate is not installed (make peer-env, or name its program in FAIRWAY_AISIMULATE)")
+        give_up = pytest.fail if os.environ.get("FAIRWAY_REQUIRE_PEER") else pytest.skip
+        give_up("aisimulate is not installed (make peer-env, or name its program in FAIRWAY_AISIMULATE)")
     return file
 
 
@@ -58,7 +60,6 @@ def configuration(path: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.slow  # its start-up takes longer than its replay
 def test_aisimulate_finds_the_same_hits_under_fcfs(program: Path, trace: Trace, tmp_path: Path) -> None:
     path, config, out = tmp_path / "1.jsonl", tmp_path / "config.json", tmp_path / "out"
     write_trace(trace, path)
@@ -72,3 +73,18 @@ def test_aisimulate_finds_the_same_hits_under_fcfs(program: Path, trace: Trace, 
     assert [row["input_length"] for row in rows] == trace.prompt_tokens.tolist()
     assert ours.evicted_blocks > 0 and not ours.refused.any()
     assert [row["first_admission_reused_input_tokens"] for row in rows] == ours.hit_tokens.tolist()
+
+
+@pytest.mark.parametrize(("required", "status", "said"), [("", 0, "1 skipped"), ("1", 1, "1 error")])
+def test_it_is_skipped_only_where_it_may_be(root: Path, required: str, status: int, said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/peers", "-k", "same_hits"],
+        cwd=root,
+        env=os.environ | {"FAIRWAY_AISIMULATE": "/nowhere/aisimulate", "FAIRWAY_REQUIRE_PEER": required},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == status, done.stdout
+    assert said in done.stdout and "make peer-env" in done.stdout

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FAULTS = {"403", "429", "500", "cut", "slow", "silent", "changed", "gzip", "block page", "redirect"}
+FAULTS = {
+    *("403", "429", "500", "cut", "slow", "silent", "changed", "gzip", "block page", "redirect"),
+    *("no address", "cut gzip", "no gzip", "brotli"),
+}
 BLOCK_PAGE = b"<html><head><title>SEC.gov | Request Rate Threshold Exceeded</title></head><body>blocked</body></html>"
 
 
@@ -24,6 +27,7 @@ class Mirror:
     fault: str = ""
     faulty: int = 0  # so many requests for documents
     retry_after: str = "1"
+    location: str = ""
     address: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -68,13 +72,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, BLOCK_PAGE)
         if fault == "redirect":
             return self.answer(302, b"", {"Location": self.path})
+        if fault == "no address":
+            return self.answer(302, b"", {"Location": self.mirror.location})
         if fault == "silent":
             time.sleep(0.8)
         content = self.content()
         if content is None:
             return self.answer(404, b"no such file")
         if fault == "gzip":
-            return self.answer(200, gzip.compress(content), {"Content-Encoding": "gzip"})
+            parts = content[:1000], content[1000:]
+            return self.answer(200, b"".join(map(gzip.compress, parts)), {"Content-Encoding": "gzip"})
+        if fault == "cut gzip":
+            return self.answer(200, gzip.compress(content)[:-200], {"Content-Encoding": "gzip"})
+        if fault in ("no gzip", "brotli"):
+            return self.answer(200, content, {"Content-Encoding": "gzip" if fault == "no gzip" else "br"})
         if fault == "changed":
             return self.answer(200, content.replace(b"2023", b"2024"))
         if fault == "cut":

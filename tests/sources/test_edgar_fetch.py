@@ -112,14 +112,14 @@ def test_without_a_contact_nobody_is_asked(mirror: Any, source: EdgarSource, dow
     assert mirror.seen == []
 
 
-@pytest.mark.parametrize("fault", ["500", "cut", "silent"])
+@pytest.mark.parametrize("fault", ["500", "cut", "silent", "cut gzip", "no gzip"])
 def test_a_fault_that_passes_is_borne(fault: str, mirror: Any, source: EdgarSource, downloads: Path) -> None:
     mirror.show(fault, requests=2)
     assert Edgar(source, downloads).document(FILINGS[0]).read_bytes() == page(1)
     assert len(mirror.documents_asked()) == 3
 
 
-@pytest.mark.parametrize("fault", ["500", "cut", "silent", "slow"])
+@pytest.mark.parametrize("fault", ["500", "cut", "silent", "slow", "cut gzip", "no gzip"])
 def test_a_fault_that_stays_ends_in_one_line(fault: str, mirror: Any, source: EdgarSource, downloads: Path) -> None:
     mirror.show(fault)
     began_s = time.monotonic()
@@ -165,8 +165,32 @@ def test_a_changed_document_is_refused_or_accepted(mirror: Any, source: EdgarSou
 
 
 def test_gzip_is_unpacked(mirror: Any, source: EdgarSource, downloads: Path) -> None:
-    mirror.show("gzip")
+    mirror.show("gzip")  # in two parts
     assert Edgar(source, downloads).document(FILINGS[0]).read_bytes() == page(1)
+
+
+def test_half_a_document_is_none_also_where_no_checksum_is_known(
+    mirror: Any, source: EdgarSource, downloads: Path
+) -> None:
+    mirror.show("cut gzip")
+    with pytest.raises(InputError, match="in 3 attempts, the last time: the answer is cut off: its gzip has no end"):
+        Edgar(source, downloads).document(replace(FILINGS[0], sha256=""))
+    mirror.show("brotli")
+    with pytest.raises(InputError, match="answers in the encoding 'br', asked for was gzip"):
+        Edgar(source, downloads).document(replace(FILINGS[0], sha256=""))
+    assert kept(downloads) == {}
+
+
+@pytest.mark.parametrize("location", ["http://[no", "http://caf\xe9.invalid/", "ftp://127.0.0.1/", "http://a b/"])
+def test_a_redirection_to_no_address_ends_in_one_line(
+    location: str, mirror: Any, source: EdgarSource, downloads: Path
+) -> None:
+    mirror.show("no address")
+    mirror.location = location
+    with pytest.raises(InputError, match=r"no address|cannot be asked") as caught:
+        Edgar(source, downloads).document(FILINGS[0])
+    assert caught.value.remedy
+    assert kept(downloads) == {}
 
 
 def test_redirections_are_requests_too(mirror: Any, source: EdgarSource, downloads: Path) -> None:

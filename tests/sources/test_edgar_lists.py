@@ -1,5 +1,6 @@
 """The pinned list, and what EDGAR says that a company has filed."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from fairway.errors import InputError
 from fairway.sources.edgar.fetch import Edgar
 from fairway.sources.edgar.listing import Filing, find_filing, pinned_filings, read_listing, write_listing
-from fairway.sources.edgar.submissions import Page, filed_between, find_submission, read_page
+from fairway.sources.edgar.submissions import Page, Submission, filed_between, find_submission, read_page
 from fairway.sources.settings import EdgarSource
 
 RECENT = {
@@ -62,6 +63,20 @@ def test_one_document_a_quarter_and_older_pages_are_read(pages: Callable[[str | 
 def test_the_order_of_the_list_does_not_choose(pages: Callable[[str | None], Page]) -> None:
     turned = Page(tuple(reversed(pages(None).submissions)), ())
     assert filed_between(lambda _: turned, "10-Q", "2024-01-01", "2024-12-31")[0].document == "q1.htm"
+
+
+def test_of_several_documents_of_a_kind_the_filing_dates_choose() -> None:
+    entries = [
+        Submission("0000000009-24-000001", "10-Q", "2024-03-31", "again.htm", "2024-05-03"),
+        Submission("0000000001-24-000002", "10-Q", "2024-03-31", "first.htm", "2024-05-02"),
+        Submission("0000000001-24-000003", "10-Q/A", "2024-03-31", "first-amendment.htm", "2024-06-01"),
+        Submission("0000000001-24-000004", "10-Q/A", "2024-03-31", "last-amendment.htm", "2024-07-01"),
+    ]
+    for listed in itertools.permutations(entries):
+        page = Page(listed, ())
+        for amended, document in ((False, "first.htm"), (True, "last-amendment.htm")):
+            (found,) = filed_between(lambda _, page=page: page, "10-Q", "2024-01-01", "2024-12-31", amended)
+            assert found.document == document
 
 
 def test_older_pages_are_asked_only_where_they_can_have_it(pages: Callable[[str | None], Page]) -> None:

@@ -60,6 +60,28 @@ def test_characters_of_two_bytes_and_hidden_elements() -> None:
     assert lines_of(decode(page.encode("utf-16")[:-1])) == ["Net sales \u2013 5"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_characters_are_read_with_and_without_a_mark(encoding: str) -> None:
+    assert lines_of(decode("<html><body><p>Net sales \u2013 5</p></body></html>".encode(encoding))) == [
+        "Net sales \u2013 5"
+    ]
+
+
+@pytest.mark.parametrize("declared", ["", '<?xml version="1.0" encoding="UTF-8"?>', '<?xml encoding="ASCII"?>'])
+def test_a_few_other_bytes_do_not_spoil_all_of_utf_8(declared: str) -> None:
+    page = f"{declared}<html><body><p>Management\u2019s view \u2013 caf\u00e9</p>".encode() + b"<p>It\x92s 5\x81</p>"
+    assert lines_of(decode(page)) == ["Management\u2019s view \u2013 caf\u00e9", "It\u2019s 5"]
+    assert lines_of(decode(b"<p>It\x92s caf\xe9 \x96 \xc3\xa9</p>")) == ["It\u2019s caf\u00e9 \u2013 \u00c3\u00a9"]
+
+
+def test_facts_are_hidden_whatever_their_prefix_and_wherever_they_stand() -> None:
+    page = NOISY.replace(b"ix:", b"inline:").replace(b' style="display:none"', b"")
+    named = page.replace(b"<html>", b"<html xmlns:inline='http://www.xbrl.org/2013/inlineXBRL'>")
+    assert lines_of(decode(named)) == ["Par value 0.00001 each.", "Management\u2019s view \u2013 1,500 stores"]
+    context = "<xbrli:context id='c1'><xbrli:entity>0000000001</xbrli:entity></xbrli:context>"
+    assert lines_of(f"<p>Net sales</p>{context}<link:schemaRef>x</link:schemaRef>") == ["Net sales"]
+
+
 def test_text_below_hundreds_of_elements_is_kept() -> None:
     depth = 400
     assert lines_of(f"<html><body>{'<div>' * depth}Net sales{'</div>' * depth}</body></html>") == ["Net sales"]

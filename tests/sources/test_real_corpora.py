@@ -135,7 +135,7 @@ def test_what_is_unique_is_text_of_the_corpus(filings: Filings, workload: Phased
 
 def tekken_model() -> dict[str, Any]:
     vocabulary = [{"rank": rank, "token_bytes": token} for rank, token in enumerate(byte_vocabulary(130_072))]
-    config = {"pattern": r".", "default_num_special_tokens": 1000, "default_vocab_size": 131_072}
+    config = {"pattern": r".|\s", "default_num_special_tokens": 1000, "default_vocab_size": 131_072}
     return {"config": config, "vocab": [*vocabulary, {"rank": 130_072, "token_bytes": "eA=="}]}
 
 
@@ -241,6 +241,28 @@ def test_a_vocabulary_that_is_not_whole_is_refused(
     file.write_text("\n".join(change(llama_model().splitlines())), encoding="ascii")
     with pytest.raises(InputError, match=f"tokenizer model cannot be read \\({problem}"):
         load_tokenizer(TokenizerSource("llama-3", str(file)))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("pattern", r"\w+", "its pattern leaves out parts of a text"),
+        ("pattern", "", "no pattern that cuts text"),
+        ("default_num_special_tokens", 0, "0 special tokens"),
+        ("default_num_special_tokens", -5, "-5 special tokens"),
+    ],
+)
+def test_a_model_that_would_lose_text_or_number_it_otherwise_is_refused(
+    key: str, value: object, problem: str, tmp_path: Path
+) -> None:
+    model = tekken_model()
+    if key == "default_num_special_tokens":
+        model["config"]["default_vocab_size"] += value - model["config"][key]
+    model["config"][key] = value
+    file = tmp_path / "tekken.json"
+    file.write_text(json.dumps(model), encoding="ascii")
+    with pytest.raises(InputError, match=f"tokenizer model cannot be read \\({problem}"):
+        load_tokenizer(TokenizerSource("mistral-tekken", str(file)))
 
 
 def test_names_of_special_tokens_in_a_text_are_text(tmp_path: Path) -> None:

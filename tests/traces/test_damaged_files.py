@@ -35,6 +35,13 @@ OTHER_FILES = {
     "zip": (b"PK\x03\x04rest", "a zip archive"),
     "UTF-16": (ROWS.decode().encode("utf-16"), "a text in UTF-16"),
     "web page": (b"\n<!DOCTYPE html>\n<html></html>\n", "a web page"),
+    "page of an object store": (b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', "an XML page"),
+    "Parquet": (b"PAR1\x15\x04", "a Parquet file"),
+    "git-annex": (b"/annex/objects/SHA256E-s132054902--0123.csv\n", "a git-annex pointer"),
+    "pointer of before version 1": (
+        LFS_POINTER.replace(b"git-lfs", b"hawser"),
+        "Git LFS pointer to a file of 132,054,902 bytes",
+    ),
 }
 
 
@@ -71,6 +78,8 @@ def test_a_byte_order_mark_in_the_middle_is_damage(path: Path) -> None:
 def test_a_field_that_stands_twice_is_refused(path: Path, reader: str, field: str) -> None:
     value = json.dumps(json.loads(ROW).get(field, 0))
     good = ROW.replace("600", "16").replace("[0, 1]", "[0]")
+    if reader == "bailian":
+        good = good.replace("{", '{"chat_id": 1, ')
     path.write_text(f'{good}\n{{"{field}": {value}, "{field}": {value}, {good[1:]}\n', encoding="utf-8")
     with pytest.raises(InputError, match=f":2: the line is not JSON .key '{field}' stands twice"):
         READERS[reader](path)
@@ -91,7 +100,7 @@ def test_dates_that_lie_centuries_apart_are_no_trace(path: Path) -> None:
         READERS["azure"](path)
 
 
-def test_a_row_of_bailian_s_is_told_even_where_its_length_is_not(path: Path) -> None:
+def test_a_row_of_bailian_s_is_told_even_where_its_length_is_not_and_so_is_another(path: Path) -> None:
     row = {"chat_id": 1, "timestamp": 0.5, "input_length": 10, "output_length": 5, "turn": 1, "hash_ids": [0]}
     path.write_text(f"{json.dumps(row)}\n", encoding="utf-8")
     assert READERS["bailian"](path).prompt_tokens.tolist() == [10]
@@ -99,6 +108,12 @@ def test_a_row_of_bailian_s_is_told_even_where_its_length_is_not(path: Path) -> 
         with pytest.raises(InputError, match=r":1: 'chat_id' stands in Bailian's traces") as caught:
             READERS[reader](path)
         assert "--format bailian" in caught.value.remedy
+    del row["chat_id"]
+    path.write_text(f"{json.dumps(row)}\n", encoding="utf-8")
+    assert READERS["mooncake"](path).prompt_tokens.tolist() == [10]
+    with pytest.raises(InputError, match=r":1: there is no 'chat_id', which Bailian's traces have") as caught:
+        READERS["bailian"](path)
+    assert "--format mooncake" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

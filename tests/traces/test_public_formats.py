@@ -88,6 +88,15 @@ def test_azure_s_times_are_exact_and_nothing_is_shared(write) -> None:
     assert len(set(trace.block_ids.tolist())) == len(trace.block_ids)
 
 
+def test_times_that_rounding_puts_together_keep_their_order_and_are_counted(write) -> None:
+    rows = [f"2023-11-16 18:00:00.000{digits},{tokens},5" for digits, tokens in (("0010", 7), ("0015", 9), ("0020", 8))]
+    trace = import_trace(write(azure(*rows)), "azure", RULE).trace
+    assert trace.arrival_ns.tolist() == [0, 0, 1000]
+    assert trace.prompt_tokens.tolist() == [7, 9, 8]
+    assert trace.header["rounded_together"] == 1
+    assert "rounded_together" not in import_trace(write(AZURE), "azure", RULE).trace.header
+
+
 def test_formats_with_ids_say_that_they_have_them(write) -> None:
     assert import_trace(write(BAILIAN), "bailian", RULE).trace.header["reuse_information"] is True
 
@@ -202,6 +211,8 @@ GOOD = "2023-11-16 18:00:01,100,5"
         ("burstgpt", BURSTGPT + "inf,x,1,1,2,y\n", 6, "no time"),
         ("burstgpt", BURSTGPT + "-1,x,1,1,2,y\n", 6, "no time"),
         ("burstgpt", BURSTGPT + "1e40,x,1,1,2,y\n", 6, "no time"),
+        ("burstgpt", BURSTGPT + "1_000,x,1,1,2,y\n", 6, "no time"),
+        ("burstgpt", BURSTGPT + "\u0663\u0660\u0660,x,1,1,2,y\n", 6, "no time"),
         ("burstgpt", AZURE, 1, "column 'Timestamp' is missing"),
         ("mooncake", [*MOONCAKE, MOONCAKE[0]], 4, "earlier than the line before"),
         ("bailian", [BAILIAN[0] | {"timestamp": -1}], 1, "negative"),

@@ -46,7 +46,7 @@ RUN_BY = {
     "make reference CONFIG=config/quick.yaml": "tests/analysis/test_scripts.py",
     "make causes CONFIG=config/causes/<name>.yaml": "tests/analysis/test_causes.py",
     "make bench": "tests/benchmarks/test_page.py",
-    "make peer-env": NETWORK,
+    "make peer-env": SET_UP,
     "make vllm-env": SET_UP,
     "make parity-full": "tests/vllm/test_campaign.py",
     "make preflight": "tests/measuring/test_day.py",

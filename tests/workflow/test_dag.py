@@ -285,3 +285,13 @@ def test_two_runs_in_one_folder_are_refused(again: Path, root: Path, snakemake: 
         refused = snakemake(again, "--cores", "1", *tiny(root))
     assert refused.returncode == 1
     assert "error: another run is at work in this folder" in refused.stdout
+
+
+@pytest.mark.parametrize("name", ["real-subset", "real-conversation"])
+def test_outputs_elsewhere_find_the_sources_of_a_shipped_configuration(
+    name: str, root: Path, tmp_path: Path, snakemake: Callable[..., Process]
+) -> None:
+    options = ["--cores", "1", "--dry-run", "--configfile", str(root / f"config/{name}.yaml")]
+    planned = snakemake(tmp_path, *options, "--quiet", "host", "--", "data/corpus/mooncake.jsonl")
+    assert planned.returncode == 0, planned.stdout
+    assert f"input: {os.path.relpath(root / 'config', tmp_path)}/sources-" in planned.stdout

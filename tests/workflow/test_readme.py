@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -106,11 +107,24 @@ def test_a_readme_without_one_place_is_refused(text: str) -> None:
 
 def test_the_spreads_of_recorded_traces_are_those_of_their_references(root: Path) -> None:
     page = (root / "data/README.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| \[`(real-[a-z]+)`\]\(\S+\) .*\| ([\d.,]+), ([\d.,]+) \|$", page, re.MULTILINE)
+    pair = r"[^|]*: ([\d.,]+), ([\d.,]+) \|"
+    listed = re.findall(rf"^\| \[`(real-[a-z]+)`\]\(\S+\) .*\|{pair}{pair}$", page, re.MULTILINE)
     assert [name for name, *_ in listed] == ["real-sample", "real-conversation"]
     for name, *said in listed:
         tables = json.loads((root / f"docs/reference/{name}/reference.json").read_text(encoding="utf-8"))["tables"]
         rows = [row for row in tables["metrics"]["rows"] if (row["policy"], row["phase"]) == ("fcfs", "measured")]
-        assert said == [number(row["uncached_p95_over_p5"]) for row in rows]
+        in_part = [number(row["uncached_p95_over_p5"]) for row in rows]
+        assert said == [*in_part, *(spread_of_variant(tables["variants"], f"whole-{load}") for load in (0.9, 1.1))]
         policies = {row["policy"] for row in tables["metrics"]["rows"]}
         assert len(policies) == len(tables["claims"]["policies"]) == 22
+
+
+def spread_of_variant(table: dict[str, Any], variant: str) -> str:
+    """Return what a table of variants says of the one workload that a variant was put over."""
+    if variant in table.get("unasked", {}):
+        found = re.findall(r"Spread of uncached work under FCFS on \S+: ([\d.,]+)\.(?: |$)", table["unasked"][variant])
+    else:
+        (row,) = (row for row in table["rows"] if (row["variant"], row["claim"]) == (variant, "uncached-spread"))
+        found = re.findall(rf"spread \S+ -> (\S+) on {re.escape(row['workloads'])}(?:;|$)", row["figures"])
+    (spread,) = found
+    return str(spread)

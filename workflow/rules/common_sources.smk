@@ -7,8 +7,16 @@ from fairway.sources.settings import read_sources
 from fairway.sources.tokenizer import tokenizer_file
 from fingerprint import SOURCES_SOURCES
 
+
+def sources_file(named):
+    """Give the sources file: of the working directory, or of the repository, as shipped configurations name it."""
+    if named and (os.path.exists(named) or not (BASE / named).exists()):
+        return named
+    return source(named or "config/sources.yaml")
+
+
 SOURCES_CODE = fingerprint(PACKAGE, SOURCES_SOURCES, scripts_of("sources", SCRIPTS))
-SOURCES_FILE = CONFIG.corpus.sources or source("config/sources.yaml")
+SOURCES_FILE = sources_file(CONFIG.corpus.sources)
 FOUND = "data/sources.json"
 FILING = "data/filings/{accession}.json"
 CORPUS_ENVIRONMENT = "../../envs/" + ("traces.yaml" if CONFIG.corpus.kind == "embedded" else "sources.yaml")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from fairway.analysis import markdown, metrics, wording
-from fairway.analysis.bootstrap import Draws, FloatArray, IntArray, Resampling, finite, interval
+from fairway.analysis.bootstrap import Draws, FloatArray, Resampling, finite, interval
 from fairway.analysis.bounds import BoundsRow, LeastWork, bounds_row
 from fairway.analysis.bounds_table import bounds_section
 from fairway.analysis.metrics import Selection, TtftPool
@@ -177,8 +177,8 @@ def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampl
         run_evicted_blocks=metrics.evicted_blocks(result),
         run_busy_share=_point(metrics.busy_share(result, once)),
         run_extrapolated_share=metrics.extrapolated_tokens_share(result),
-        uncached_p95_over_p5=_spread(result, once, extremes=False),
-        uncached_max_over_min=_spread(result, once, extremes=True),
+        uncached_p95_over_p5=queue_spread(result),
+        uncached_max_over_min=queue_spread(result, extremes=True),
         reuse_known=result.reuse_is_known,
         seeds=len(result.seeds),
         sample=result.sample,
@@ -190,9 +190,11 @@ def _row(result: Result, selection: Selection, draws: Draws, resampling: Resampl
     )
 
 
-def _spread(result: Result, once: IntArray, *, extremes: bool) -> float | None:
+def queue_spread(result: Result, *, extremes: bool = False) -> float | None:
+    """Return the spread of uncached work under FCFS; None under others, where hits are unknown or nobody queues."""
     if result.policy != _SPREAD_POLICY or not result.reuse_is_known:
         return None
+    once = np.ones((1, len(result.seeds)), dtype=np.int64)
     spread = _point(metrics.uncached_spread(result, once, extremes=extremes))
     return None if math.isnan(spread) else spread
 

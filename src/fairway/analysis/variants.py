@@ -11,6 +11,7 @@ from fairway.analysis import markdown, wording
 from fairway.analysis.claims import ClaimsFile
 from fairway.analysis.collection import Key
 from fairway.analysis.inputs import Inputs
+from fairway.analysis.metrics_table import queue_spread
 from fairway.analysis.not_counted import not_counted
 from fairway.analysis.results import EVERY_ROW, Result
 from fairway.analysis.study import Study
@@ -199,14 +200,20 @@ def _point(study: Study, name: str, workload: str, policy: str) -> float:
 
 
 def _rests_on(variant: Variant) -> str:
-    """Say what the latencies of a variant rest on that no claim asks for."""
+    """Say what the latencies of a variant rest on that no claim asks for, and how different its queue is."""
     by_workload = {workload: result for (workload, _), result in variant.results.items()}
     first = next(iter(by_workload.values()))
     counts = [
         f"{workload} {wording.requests(len(result.requests['seed']), result.distinct(EVERY_ROW))}"
         for workload, result in by_workload.items()
     ]
-    return f"No claim asks its workloads: {', '.join(counts)}; {first.sample}, {first.rests_on} ({first.profile})."
+    spreads = [
+        f" Spread of uncached work under FCFS on {workload}: {wording.number(spread)}."
+        for (workload, _), result in variant.results.items()
+        if (spread := queue_spread(result)) is not None
+    ]
+    head = f"No claim asks its workloads: {', '.join(counts)}; {first.sample}, {first.rests_on} ({first.profile})."
+    return head + "".join(spreads)
 
 
 def _claims(rows: Sequence[VariantRow], remark: str) -> str:

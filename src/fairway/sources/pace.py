@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import getpass
 import json
 import os
 import re
@@ -38,7 +37,7 @@ class Pace:
     """
 
     def __init__(self, service: str, agent: str, requests_per_s: float) -> None:
-        name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"fairway-{getpass.getuser()}-{service}")
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"fairway-{os.getuid()}-{service}")
         self.file = Path(tempfile.gettempdir()) / f"{name}.pace"
         self._agent = agent
         self._interval_s = 1.0 / requests_per_s

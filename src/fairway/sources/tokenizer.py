@@ -18,6 +18,9 @@ _LLAMA_WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
     r"|\s+(?!\S)|\s+"
 )
+_EVERY_KIND = (
+    "We're at 1,234.5% (see Note 12): caf\u00e9 \u4e2d\u6587 \u2013  x\t\n\n  Item 1. <|a|>\n"  # of characters
+)
 _LLAMA_BOS, _TEKKEN_BOS = 128_000, 1
 _LLAMA_TOKENS, _TEKKEN_TOKENS = 128_000, 130_072  # without special ones
 
@@ -105,6 +108,8 @@ def _read_tekken(name: str, file: Path) -> Tokenizer:
     words = int(model["config"]["default_vocab_size"]) - specials
     ranks = {base64.b64decode(entry["token_bytes"]): int(entry["rank"]) for entry in model["vocab"][:words]}
     _check_whole(ranks, _TEKKEN_TOKENS)
+    if specials <= _TEKKEN_BOS:
+        raise ValueError(f"{specials} special tokens")
     return _tokenizer(name, _TEKKEN_BOS, model["config"]["pattern"], ranks, first_id=specials)
 
 
@@ -120,7 +125,11 @@ def _check_whole(ranks: Mapping[bytes, int], tokens: int) -> None:
 def _tokenizer(name: str, bos: int, words: str, ranks: dict[bytes, int], first_id: int) -> Tokenizer:
     import tiktoken
 
+    if not words:
+        raise ValueError("no pattern that cuts text")
     encoding: Any = tiktoken.Encoding(name, pat_str=words, mergeable_ranks=ranks, special_tokens={})
+    if encoding.decode(encoding.encode_ordinary(_EVERY_KIND)) != _EVERY_KIND:
+        raise ValueError("its pattern leaves out parts of a text")  # all lengths would be too short
 
     def encode(text: str) -> list[int]:
         return [first_id + rank for rank in encoding.encode_ordinary(text)]

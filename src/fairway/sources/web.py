@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -68,7 +69,7 @@ class Web:
         self._manners = manners
         self._pace = Pace(service, manners.agent, manners.requests_per_s)
         self._session = requests.Session()
-        self._session.headers.update({"User-Agent": manners.agent, "Accept-Encoding": "gzip, deflate"})
+        self._session.headers.update({"User-Agent": manners.agent, "Accept-Encoding": "gzip"})
         # REQUESTS_CA_BUNDLE goes before; what other tools go by is unknown to requests.
         self._session.verify = os.environ.get("SSL_CERT_FILE") or True
 
@@ -120,7 +121,7 @@ class Web:
             raise InputError(
                 f"{_host(url)} shows no certificate that is trusted ({error})", remedy=NETWORK_REMEDY
             ) from error
-        except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError) as error:
+        except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError, zlib.error) as error:
             raise _PassingError(f"no connection, or it broke ({type(error).__name__})") from error
         self._refuse_page(part, url)
 
@@ -132,7 +133,7 @@ class Web:
             if not response.is_redirect:
                 return response
             response.close()
-            url = urljoin(url, response.headers["Location"])
+            url = _redirected(url, response.headers["Location"])
         raise InputError(f"{url} leads on and on", remedy="check the address")
 
     def _get(self, url: str) -> requests.Response:
@@ -140,7 +141,7 @@ class Web:
             return self._session.get(url, stream=True, allow_redirects=False, timeout=self._manners.timeout_s)
         except (requests.ConnectionError, requests.Timeout):  # SSLError and ProxyError are of these
             raise
-        except OSError as error:  # settings that cannot be used: an address, a proxy, a file of certificates
+        except (OSError, ValueError) as error:  # what cannot be used: an address, a proxy, a file of certificates
             raise InputError(f"{_host(url)} cannot be asked: {error}", remedy=NETWORK_REMEDY) from error
 
     def _judge(self, response: requests.Response, url: str) -> None:
@@ -155,11 +156,15 @@ class Web:
 
     def _pieces(self, response: requests.Response) -> Iterator[bytes]:
         end_s = time.monotonic() + self._manners.deadline_s
+        unpack = _unpacker(response)
         # What is there already, not a full chunk: a service that sends byte by byte must meet the deadline too.
-        while piece := response.raw.read1(CHUNK_BYTES, decode_content=True):
-            yield piece
+        while piece := response.raw.read1(CHUNK_BYTES, decode_content=False):
+            yield piece if unpack is None else unpack(piece)
             if time.monotonic() > end_s:
                 raise _PassingError(f"the answer is not complete after {self._manners.deadline_s:g} s")
+        # A proxy may cut an answer and correct its length; urllib3 takes what it could unpack.
+        if unpack is not None and not unpack.is_whole:
+            raise _PassingError("the answer is cut off: its gzip has no end")
 
     def _refuse_page(self, part: Path, url: str) -> None:
         with part.open("rb") as file:
@@ -200,6 +205,49 @@ def _retry_after_s(response: requests.Response) -> float | None:
             f"{_host(response.url)} asks to wait {pause_s:.0f} s", remedy="run again then; what is there is kept"
         )
     return max(0.0, pause_s)
+
+
+class _Gunzip:
+    """Unpacks an answer piece by piece; it may be of several parts, each a gzip of its own."""
+
+    def __init__(self) -> None:
+        self._part = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last part has come to its end."""
+        return self._part.eof
+
+    def __call__(self, piece: bytes) -> bytes:
+        """Return what a piece holds. Raises zlib.error where it is no gzip."""
+        unpacked = b""
+        while piece:
+            if self._part.eof:
+                self._part = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+            unpacked += self._part.decompress(piece)
+            piece = self._part.unused_data
+        return unpacked
+
+
+def _unpacker(response: requests.Response) -> _Gunzip | None:
+    """Return what unpacks an answer, None where nothing needs to.
+
+    Raises:
+        InputError: it is packed in a way that was not asked for.
+    """
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding in ("", "identity"):
+        return None
+    if encoding in ("gzip", "x-gzip"):
+        return _Gunzip()
+    raise InputError(f"{response.url} answers in the encoding {encoding!r}, asked for was gzip", remedy=NETWORK_REMEDY)
+
+
+def _redirected(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise InputError(f"{url} leads to {location!r}, no address", remedy="check the address") from error
 
 
 def _host(url: str) -> str:

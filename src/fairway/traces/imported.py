@@ -36,8 +36,9 @@ class Imported:
 def import_trace(path: Path, format_name: str, rule: ScreeningRule) -> Imported:
     """Read a public trace; its first row arrives at 0, whatever the verdict on it.
 
-    Times are rounded down to the microsecond that trace files have; if they are quantised the header says so
-    (``tick_ns``), and they are left as they are. Where the format says nothing of prefixes, each
+    Times are rounded down to the microsecond that trace files have, and the header says how many requests that puts
+    on the time of the one before (``rounded_together``). If times are quantised it says so too (``tick_ns``), and they
+    are left as they are. Where the format says nothing of prefixes, each
     request gets ids of its own and the header says ``reuse_information: false``: what a policy does with hits cannot
     be asked of such a trace.
 
@@ -59,6 +60,7 @@ def import_trace(path: Path, format_name: str, rule: ScreeningRule) -> Imported:
         "tick_ns": tick_ns(np.array(judged.columns.arrival_ns)),
         "corpus_kind": f"public trace ({format_name})",
         "reuse_information": public.block_tokens is not None,
+        **({"rounded_together": judged.rounded_together} if judged.rounded_together else {}),
         "screening": {"rule": dataclasses.asdict(rule), "counts": counts(judged.verdicts.values())},
     }
     trace = judged.columns.trace(judged.layout, header, start_ns=0)
@@ -72,10 +74,12 @@ class _Judged:
         self.layout = Layout(block_tokens or OWN_BLOCK_TOKENS, full_blocks_only=False)
         self.columns = Columns()
         self.verdicts: dict[int, tuple[int, Verdict]] = {}  # line -> prompt tokens, verdict
+        self.rounded_together = 0
         self._rule = rule
         self._has_ids = block_tokens is not None
         self._start_ns: int | None = None
         self._last_ns = 0
+        self._served_ns: int | None = None  # the last one's that is kept, before it is rounded
         self._unused_id = 0
 
     def add(self, row: Row, place: Place) -> None:
@@ -91,8 +95,12 @@ class _Judged:
         self.verdicts[place.line] = (row.prompt_tokens, verdict)
         if verdict.verdict == EXCLUDED:
             return
+        arrival_ns = row.arrival_ns - self._start_ns
+        earlier_ns, self._served_ns = self._served_ns, arrival_ns
+        if earlier_ns is not None and earlier_ns < arrival_ns and earlier_ns // NS_PER_US == arrival_ns // NS_PER_US:
+            self.rounded_together += 1
         served = row._replace(
-            arrival_ns=(row.arrival_ns - self._start_ns) // NS_PER_US * NS_PER_US,
+            arrival_ns=arrival_ns // NS_PER_US * NS_PER_US,
             output_tokens=verdict.output_tokens,
             block_ids=row.block_ids if self._has_ids else self._own_ids(row.prompt_tokens),
         )

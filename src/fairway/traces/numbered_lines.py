@@ -11,7 +11,9 @@ from fairway.errors import InputError
 from fairway.traces.row import Place
 
 LFS_MARK = b"version https://git-lfs"
+_LFS_MARKS = (LFS_MARK, b"version https://hawser")  # its name before there was a first version
 LFS_POINTER_BYTES = 1024  # a pointer is shorter than this by its specification
+_PARQUET_MARK = b"PAR1"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COMPRESSED = {  # how it begins: what it is, what helps
     b"\x1f\x8b": ("a gzip file", "unpack it"),
@@ -26,6 +28,8 @@ _OTHERS = {
     b"\xfe\xff": ("a text in UTF-16", "convert it to UTF-8"),
     b"<!doctype": ("a web page", "download the file itself"),
     b"<html": ("a web page", "download the file itself"),
+    b"<?xml": ("an XML page", "download the file itself"),
+    b"/annex/objects/": ("a git-annex pointer", "run 'git annex get' in the repository it comes from"),
 }
 
 
@@ -33,11 +37,12 @@ def numbered_lines(path: Path) -> Iterator[tuple[Place, bytes]]:
     """Yield each line with its place.
 
     Raises:
-        InputError: the file cannot be read, is a Git LFS pointer, compressed, in UTF-16 or a web page.
+        InputError: the file cannot be read, is a Git LFS pointer, compressed, in UTF-16, Parquet or a web page.
     """
     try:
         with path.open("rb") as file:
             refuse_stand_ins(file, path)
+            _refuse_parquet(file, path)
             for number, line in enumerate(file, start=1):
                 yield Place(path, number), line
     except OSError as error:
@@ -55,7 +60,7 @@ def refuse_stand_ins(file: BinaryIO, path: Path) -> None:
 
 
 def _refuse_lfs_pointer(beginning: bytes, path: Path) -> None:
-    if not beginning.startswith(LFS_MARK):
+    if not beginning.startswith(_LFS_MARKS):
         return
     size = re.search(rb"^size (\d{1,18})\s*$", beginning, re.MULTILINE)
     bytes_text = f"{int(size[1]):,} bytes" if size else "unknown size"
@@ -64,6 +69,16 @@ def _refuse_lfs_pointer(beginning: bytes, path: Path) -> None:
         remedy="run 'git lfs pull' in the repository it comes from, or download the file itself",
         file=path,
     )
+
+
+def _refuse_parquet(file: BinaryIO, path: Path) -> None:
+    if file.read(len(_PARQUET_MARK)) == _PARQUET_MARK:
+        raise InputError(
+            "this is a Parquet file, not the lines of a trace",
+            remedy="give it a name that ends in .parquet, or convert it",
+            file=path,
+        )
+    file.seek(0)
 
 
 def _refuse_others(beginning: bytes, path: Path) -> None:

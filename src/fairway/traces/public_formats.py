@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
 from fairway.traces.columns import Layout, check_blocks
@@ -23,6 +23,7 @@ NS_PER_S = SECONDS.ns
 NS_DIGITS = 9
 _AZURE_TIME = re.compile(r"(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|\+00:00)?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
+_SECONDS = re.compile(r"\d{1,18}(?:\.\d*)?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,7 @@ def _second(year: int, month: int, day: int, hour: int, minute: int, second: int
 
 
 def _seconds_ns(text: str, place: Place) -> int:
-    try:
-        seconds = Decimal(text)
-    except InvalidOperation:
-        seconds = Decimal("nan")
-    if not seconds.is_finite() or not 0 <= seconds <= LARGEST_ARRIVAL_NS // NS_PER_S:
+    seconds = Decimal(text) if _SECONDS.fullmatch(text) else None
+    if seconds is None or seconds > LARGEST_ARRIVAL_NS // NS_PER_S:
         place.refuse(f"'Timestamp' is {text[:40]!r}, no time", "give seconds since the trace began")
     return int((seconds * NS_PER_S).to_integral_value())

@@ -71,12 +71,22 @@ def parse_row(line: bytes, place: Place, unit: Unit = MILLISECONDS, least_tokens
         kind=_label(fields, "kind", place),
         phase=_label(fields, "phase", place),
     )
-    if unit is MILLISECONDS and _BAILIAN_FIELD in fields and len(row.block_ids) <= 1:
+    if len(row.block_ids) <= 1:
+        _refuse_other_unit(fields, unit, place)
+    return row
+
+
+def _refuse_other_unit(fields: dict[str, Any], unit: Unit, place: Place) -> None:
+    if unit is MILLISECONDS and _BAILIAN_FIELD in fields:
         place.refuse(
             f"{_BAILIAN_FIELD!r} stands in Bailian's traces, whose times are seconds",
             f"import it with --format bailian, or take {_BAILIAN_FIELD!r} out if its times are milliseconds",
         )
-    return row
+    if unit is SECONDS and _BAILIAN_FIELD not in fields:
+        place.refuse(
+            f"there is no {_BAILIAN_FIELD!r}, which Bailian's traces have; Mooncake's have not, and count milliseconds",
+            f"import it with --format mooncake, or put {_BAILIAN_FIELD!r} in if its times are seconds",
+        )
 
 
 def format_row(row: Row) -> str:

@@ -14,7 +14,17 @@ _NO_TEXT = {
     b"%PDF-": ("a PDF file", "take the filing's HTML or text"),
     LFS_MARK: ("a Git LFS pointer", "run 'git lfs pull' in the repository it comes from, or fetch the document itself"),
 }
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WIDE = {  # how a text begins whose characters take two or four bytes each; the longer marks first
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
+_WINDOWS = "cp1252"
+# A character of UTF-8 that takes several bytes, or else a byte that belongs to none.
+_BEYOND_ASCII = re.compile(rb"([\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})|[\x80-\xff]")
 _DECLARED = re.compile(rb"""(?:encoding|charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _DOCUMENT = re.compile(r"<DOCUMENT>(.*?)</DOCUMENT>", re.DOTALL | re.IGNORECASE)
 _NOT_OF_DOCUMENTS = {
@@ -29,17 +39,30 @@ _MARKUP = re.compile(r"<(?:html|body|div|table|p)\b", re.IGNORECASE)
 def decode(content: bytes) -> str:
     """Return a document's characters, whatever the machine's own encoding is.
 
-    UTF-16 if that is what its mark says, UTF-8 if that is what the bytes are; otherwise windows-1252 or what the
-    document declares. What says that it is Latin-1 or ASCII is windows-1252 in fact, as browsers take it.
+    UTF-16 or UTF-32 if that is how it begins, UTF-8 if that is what the bytes are; otherwise windows-1252 or what the
+    document declares. What says that it is Latin-1 or ASCII is windows-1252 in fact, as browsers take it; where most of
+    it is UTF-8 all the same, only the other bytes are.
     """
-    if content.startswith(_UTF_16):
-        return content.decode("utf-16", "replace").replace("\ufffd", "")
+    for mark, name in _WIDE.items():
+        if content.startswith(mark):
+            return content.decode(name, "replace").replace("\ufffd", "")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         declared = _DECLARED.search(content[:1024])
-        name = declared[1].decode("ascii").lower() if declared else "cp1252"
-        return content.decode(_codec(name), "replace").replace("\ufffd", "")
+        codec = _codec(declared[1].decode("ascii").lower()) if declared else _WINDOWS
+        if codec == _WINDOWS and _is_mostly_utf_8(content):
+            content, codec = _BEYOND_ASCII.sub(_as_utf_8, content), "utf-8-sig"
+        return content.decode(codec, "replace").replace("\ufffd", "")
+
+
+def _is_mostly_utf_8(content: bytes) -> bool:
+    found = _BEYOND_ASCII.findall(content)
+    return 2 * sum(map(bool, found)) > len(found)
+
+
+def _as_utf_8(found: re.Match[bytes]) -> bytes:
+    return found[1] or found[0].decode(_WINDOWS, "ignore").encode("utf-8")
 
 
 def refuse_other_kinds(content: bytes, document: Path) -> None:
@@ -53,9 +76,9 @@ def _codec(name: str) -> str:
     try:
         known = codecs.lookup(name)
     except LookupError:
-        return "cp1252"
+        return _WINDOWS
     is_for_documents = known._is_text_encoding and known.name not in _NOT_OF_DOCUMENTS  # the mark that Python goes by
-    return known.name if is_for_documents else "cp1252"
+    return known.name if is_for_documents else _WINDOWS
 
 
 def is_markup(text: str) -> bool:

@@ -12,6 +12,8 @@ PAGE_BREAK = "\f"
 BETWEEN_CELLS = " | "
 # Elements whose content nobody sees. ix:exclude marks page furniture within a tagged text.
 _UNSEEN = {"head", "script", "style", "title", "ix:header", "ix:hidden", "ix:exclude", "ix:references", "ix:resources"}
+_UNSEEN_KINDS = ("xbrli", "xbrldi", "link")  # prefixes of what describes facts
+_INLINE_XBRL = re.compile(r"""xmlns:([\w.-]+)\s*=\s*["']http://www\.xbrl\.org/\d{4}/inlineXBRL["']""", re.IGNORECASE)
 _BLOCKS = {
     *("address", "blockquote", "body", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6"),
     *("hr", "li", "ol", "p", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
@@ -58,7 +60,8 @@ def lines_of(document: str) -> list[str]:
     """
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     root = etree.fromstring(document.encode("utf-8", "ignore"), parser)
-    return [] if root is None else without_furniture(_Reader().read(root))
+    prefixes = {prefix.lower() for prefix in _INLINE_XBRL.findall(document)}
+    return [] if root is None else without_furniture(_Reader(prefixes).read(root))
 
 
 def plain_lines(document: str) -> list[str]:
@@ -139,7 +142,10 @@ def row_text(cells: Iterable[str]) -> str:
 class _Reader:
     """Walks through a document and collects its lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, inline_xbrl: Iterable[str]) -> None:
+        """``inline_xbrl``: the prefixes that the document gives to inline XBRL's elements, besides ix."""
+        names = [tag.removeprefix("ix:") for tag in _UNSEEN if tag.startswith("ix:")]
+        self._unseen = _UNSEEN | {f"{prefix}:{name}" for prefix in inline_xbrl for name in names}
         self._lines: list[str] = []
         self._pieces: list[str] = []  # of the line or cell under way
         self._cells: list[str] | None = None  # of the row under way
@@ -166,7 +172,7 @@ class _Reader:
 
     def _is_unseen(self, element: etree._Element) -> bool:
         hidden = "hidden" in element.attrib or _HIDDEN.search(element.get("style", "")) is not None
-        return hidden or element.tag in _UNSEEN
+        return hidden or element.tag in self._unseen or element.tag.partition(":")[0] in _UNSEEN_KINDS
 
     def _begin(self, element: etree._Element, instead: str = "") -> None:
         if self._depth:

@@ -12,6 +12,7 @@ from fairway.errors import InputError
 
 AMENDED = "/A"
 _NEEDED = ("accessionNumber", "form", "reportDate", "primaryDocument")
+_FILED = "filingDate"
 _REMEDY = "fetch it again; if it stays so, the service has changed"
 
 
@@ -23,6 +24,7 @@ class Submission:
     form: str
     period: str
     document: str
+    filed: str = ""  # day; empty where the list does not say
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def read_page(path: Path) -> Page:
     columns, older = (filings.get("recent"), filings.get("files", [])) if isinstance(filings, dict) else (None, [])
     try:
         return Page(tuple(_submissions(columns)), tuple(_older(older)))
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"this is no list of submissions ({error})", remedy=_REMEDY, file=path) from error
 
 
@@ -83,24 +85,27 @@ def filed_between(
 ) -> list[Submission]:
     """Return one filing for each quarter that ends in ``first`` to ``last`` (ISO dates), the latest quarter first.
 
-    That is the original, or with ``amended`` the amendment where there is one. All older pages are read that can hold
-    such a filing, as filings come after the quarter's end.
+    That is the original, or with ``amended`` the last amendment where there is one; of several originals it is the
+    first one filed, wherever it stands. All older pages are read that can hold such a filing, as filings come after the
+    quarter's end.
     """
     main = pages(None)
     found = list(main.submissions)
     for older in main.older:
         if older.last >= first:
             found += pages(older.name).submissions
+    found.sort(key=lambda submission: (submission.filed, submission.accession))
     chosen: dict[str, Submission] = {}
     for wanted in [form + AMENDED, form] if amended else [form]:
-        for submission in found:
+        for submission in reversed(found) if wanted.endswith(AMENDED) else found:
             if submission.form == wanted and first <= submission.period <= last:
                 chosen.setdefault(submission.period, submission)
     return sorted(chosen.values(), key=lambda submission: submission.period, reverse=True)
 
 
 def _submissions(columns: Any) -> Iterator[Submission]:
-    rows = zip(*(columns[name] for name in _NEEDED), strict=True)
+    filed = columns.get(_FILED, [""] * len(columns[_NEEDED[0]]))
+    rows = zip(*(columns[name] for name in _NEEDED), filed, strict=True)
     for row in rows:
         if not all(isinstance(value, str) for value in row):
             raise ValueError(f"an entry is {row!r}")
