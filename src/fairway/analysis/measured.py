@@ -66,7 +66,7 @@ def compare(
     A simulation knows no HTTP: what lone requests took beyond their steps is added to its TTFT. ``at_speed`` are the
     rows that are simulated with the profile's steps as slow as the lone requests' were: what it explains of a
     difference, the device's speed on that day does. Where several tokens were generated, what only a server shows
-    follows: time between tokens, tokens a second.
+    follows: time between tokens, tokens a second. ``edited`` names the files that were edited after they were written.
 
     Raises:
         InputError: rows are missing, or measured rows are not of the simulated traces.
@@ -79,7 +79,8 @@ def compare(
     said, explained = (figures(folder).later(overhead_s).named() for folder in (simulated, at_speed))
     rows = [_row(name, [one[name] for one in repeats], said[name], explained[name]) for name in said]
     rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
-    edited = any(edited_files(folder) for folder in (simulated, at_speed, *measured))
+    checked = [(folder, edited_files(folder)) for folder in (simulated, at_speed, *measured)]
+    edited = "; ".join(f"{', '.join(files)} of {folder}" for folder, files in checked if files)
     return [{"workload": workload, "policy": policy, "edited": edited, **row} for row in rows]
 
 
