@@ -65,6 +65,15 @@ def test_the_figure_shows_each_policy_and_says_on_what_it_was_measured(table, tm
     assert "measured, a processor, 2 cores, m; vllm 0.32.0" in drawn
 
 
+def test_a_fit_that_ended_early_is_said(table):
+    measurement = {**PROFILE["measurement"], "fit_is_best": False}
+    said = "Warning: the fit ended before it was the closest to the measured steps."
+    pages = [
+        measured_page("cpu", [table], profile, 1, "runs.svg") for profile in (PROFILE, {"measurement": measurement})
+    ]
+    assert [said in " ".join(page.split()) for page in pages] == [False, True]
+
+
 def test_what_rests_on_an_edited_file_is_not_published(table):
     refuse_edited([table])
     table["rows"][0]["edited"] = "requests.parquet of rows/vllm/2/spike/fcfs"

@@ -71,10 +71,11 @@ def _setting(table: Table, profile: Mapping[str, Any], seeds: int) -> str:
 
 def _profile_words(profile: Mapping[str, Any]) -> str:
     held_out = [abs(row["residual_share"]) for row in profile["measurement"]["held_out"]]
+    unfinished = wording.unfinished_fit(profile["measurement"])
     return (
         f"The profile is off by {median(held_out):.1%} in the median and by {max(held_out):.1%} at worst of "
         f"{len(held_out)} random steps that it was not fitted to; the reference step's time drifted by "
-        f"{profile['measurement']['drift']['ratio'] - 1:+.1%}."
+        f"{profile['measurement']['drift']['ratio'] - 1:+.1%}." + (f" Warning: {unfinished}." if unfinished else "")
     )
 
 
