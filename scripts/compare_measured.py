@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.analysis.measured import about, compare, measured_folders, write_comparison
+from fairway.analysis.measured import about, compare_all, measured_folders, write_comparison
 from fairway.command import run
 
 
@@ -23,11 +23,7 @@ def main() -> int:
     parser.add_argument("--name", required=True, help="name of the three tables")
     arguments = parser.parse_args()
     measured = [folder for file in arguments.measured for folder in measured_folders(file)]
-    at_speed = {folder.parts[-2:]: folder for folder in arguments.at_speed}
-    rows = []
-    for folder in arguments.simulated:
-        name = workload, policy = folder.parts[-2:]
-        rows += compare(workload, policy, folder, at_speed[name], [one for one in measured if one.parts[-2:] == name])
+    rows = compare_all(arguments.simulated, arguments.at_speed, measured)
     write_comparison(rows, about(measured[0]), arguments.out_dir, arguments.name)
     print((arguments.out_dir / f"{arguments.name}.md").read_text(encoding="utf-8"))
     return 0

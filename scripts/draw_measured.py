@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.figures import measured_runs
+from fairway.analysis.measured import read_comparison
 from fairway.analysis.options import add_picture_options
-from fairway.analysis.tables import read_table
 from fairway.command import run
 
 
@@ -16,8 +16,7 @@ def main() -> int:
     parser.add_argument("--tables", required=True, nargs="+", type=Path, help="tables of compare_measured.py (JSON)")
     add_picture_options(parser)
     arguments = parser.parse_args()
-    tables = [read_table(file, frozenset({"rows", "device", "versions"}), "compare again") for file in arguments.tables]
-    measured_runs.plot(tables, arguments.out_pdf, arguments.out_svg)
+    measured_runs.plot(list(map(read_comparison, arguments.tables)), arguments.out_pdf, arguments.out_svg)
     return 0
 
 

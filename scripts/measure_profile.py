@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import os
 import statistics
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from fairway.command import not_negative, positive, run
 from fairway.engine import Limits
 from fairway.files import write_sealed
 from fairway.measuring.plan import CPU_GRID, GPU_GRID
-from fairway.measuring.profile_stage import Origin, device_of, take_profile, versions
+from fairway.measuring.profile_stage import Origin, device_of, take_profile, unfinished_fit, versions
 from fairway.progress import Progress
 from fairway.serving import Serving
 from fairway.vllm.models import model_folder
@@ -64,6 +65,8 @@ def main() -> int:
         f"{arguments.out}: drift {document['measurement']['drift']['ratio']:.3f}, half of the steps not fitted within "
         f"{statistics.median(shares):.1%}, all within {max(shares):.1%}"
     )
+    if warning := unfinished_fit(document):
+        print(f"warning: {arguments.out}: {warning}", file=sys.stderr)
     return 0
 
 

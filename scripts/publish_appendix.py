@@ -13,8 +13,9 @@ from fairway.files import write_text
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Render each claim with its figure, command, time, expected values and evidence, between the "
-        "README's markers. Nothing of the table is typed: values come from a reference, times from what was measured."
+        description="Render each claim with its figure, target, command, time, hardware, expected range and evidence, "
+        "between the README's markers. Nothing of the table is typed: values come from a reference, times from what "
+        "was measured."
     )
     parser.add_argument("--targets", type=Path, required=True, help="file that shows each claim (paper/appendix.yaml)")
     parser.add_argument("--reference", type=Path, required=True, help="reference.json of the run that is shown")

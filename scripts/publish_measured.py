@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.analysis.measured_page import measured_page, measured_summary
+from fairway.analysis.measured import read_comparison
+from fairway.analysis.measured_page import measured_page, measured_summary, refuse_edited
 from fairway.analysis.readme import replace_between
 from fairway.analysis.tables import read_table
 from fairway.command import run
@@ -30,7 +31,8 @@ def main() -> int:
     name = day.profile.name
     source, kept = arguments.results / name, arguments.kept / name
     stages = [stage.name for stage in day.stages]
-    tables = [read_table(source / f"tables/{stage}.json", frozenset({"rows"}), "measure it") for stage in stages]
+    tables = [read_comparison(source / f"tables/{stage}.json") for stage in stages]
+    refuse_edited(tables)
     profile = read_table(source / "profile.json", frozenset({"measurement"}), "measure it")
     files = [f"tables/{table}.{kind}" for table in (*stages, "claims") for kind in KINDS]
     for file in (*files, "profile.json", "figures/profile.svg", "figures/runs.svg"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.analysis.claims_table import is_sound, read_document, terminal
 from fairway.analysis.figures.seal import is_whole
-from fairway.analysis.tables import edited_pages
+from fairway.analysis.tables import edited_lines, edited_pages
 from fairway.command import run
 
 
@@ -31,6 +31,7 @@ def main() -> int:
     arguments = parse()
     document = read_document(arguments.claims)
     edited = [page for table in [arguments.claims, *arguments.tables] for page in edited_pages(table)]
+    edited += [files for table in arguments.tables for files in edited_lines(table)]
     edited += [str(figure) for figure in arguments.figures if not is_whole(figure)]
     print(terminal(document, arguments.claims.parent))
     for page in edited:

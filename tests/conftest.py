@@ -39,14 +39,15 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Give the machine's own Chromium; without one the test is skipped."""
+    """Give the machine's own Chromium; without one the test is skipped, or fails under FAIRWAY_REQUIRE_BROWSER."""
+    end = pytest.fail if os.environ.get("FAIRWAY_REQUIRE_BROWSER") else pytest.skip
     found = next((path for path in map(shutil.which, BROWSERS) if path), None)
     if found is None:
-        pytest.skip(f"no browser here: one of {', '.join(BROWSERS)} is needed")
+        end(f"no browser here: one of {', '.join(BROWSERS)} is needed")
     try:
         playwright = importlib.import_module("playwright.sync_api")
     except ModuleNotFoundError:
-        pytest.skip("playwright, which drives the browser, is not installed")
+        end("playwright, which drives the browser, is not installed")
     with playwright.sync_playwright() as driver:
         running = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield running

@@ -5,6 +5,7 @@ time.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ sys.path[:0] = [str(BASE / "src"), str(BASE / "workflow")]
 
 from fairway.errors import EXIT_BAD_INPUT, InputError
 from fairway.measuring.day import budget, load_day
+from fairway.rows import FILE_NAMES as ROW_FILES, MEASUREMENT
 from fairway.traces.corpus import FILE_NAMES
 from fairway.traces.workload import load_workload
 from environment import missing_vllm, use_sources
@@ -42,7 +44,9 @@ SIMULATED = f"{ROOT}/rows/sim/{{workload}}/{{policy}}"
 SLOW_PROFILE = f"{ROOT}/speeds/{{workload}}.json"
 AT_SPEED = f"{ROOT}/rows/at-speed/{{workload}}/{{policy}}"
 MEASURED = f"{ROOT}/rows/vllm/{{repeat}}/{{workload}}/{{policy}}"
+UNDER_WAY = f"{ROOT}/rows/under-way/{{repeat}}/{{workload}}/{{policy}}"
 MEASURED_LIST = f"{ROOT}/rows/vllm/{{workload}}.json"
+REPEATS = range(1, DAY.repeats + 1)
 SIZES = (
     f"--budget-tokens {DAY.engine.budget_tokens} --max-num-seqs {DAY.engine.max_num_seqs}"
     f" --block-tokens {DAY.engine.block_tokens}"
@@ -76,8 +80,8 @@ def names(stage):
 
 
 def stage_of(workload):
-    """Give the place of the stage that measures a workload."""
-    return next(place for place, stage in enumerate(DAY.stages) if workload in names(stage))
+    """Give the stage that measures a workload."""
+    return next(stage for stage in DAY.stages if workload in names(stage))
 
 
 def stage_named(name):
@@ -85,14 +89,19 @@ def stage_named(name):
     return DAY.stages[STAGE_NAMES.index(name)]
 
 
-def simulated_seals(stage, pattern):
-    """Give a stage's simulated rows."""
-    return expand(f"{pattern}/seal.json", workload=names(stage), policy=stage.policies)
+def row_files(pattern):
+    """Give the files of rows, each of which may have been edited or deleted."""
+    return expand(f"{pattern}/{{file}}", file=ROW_FILES, allow_missing=True)
 
 
-def folders(seals):
-    """Give the folders of sealed rows."""
-    return [str(Path(seal).parent) for seal in seals]
+def simulated_rows(stage, pattern):
+    """Give the files of a stage's simulated rows."""
+    return expand(row_files(pattern), workload=names(stage), policy=stage.policies)
+
+
+def folders(files):
+    """Give the folders of rows."""
+    return list(dict.fromkeys(str(Path(file).parent) for file in files))
 
 
 def measured_lists(stage):
@@ -100,10 +109,15 @@ def measured_lists(stage):
     return expand(MEASURED_LIST, workload=names(stage))
 
 
-def before(wildcards):
-    """Give what has to be there before a measurement: the stage before its own, measured."""
-    place = stage_of(wildcards.workload)
-    return measured_lists(DAY.stages[place - 1]) if place else []
+def measured_rows(workloads, policies, repeats=REPEATS):
+    """Give the files of measured rows, with what was measured beside them."""
+    files = [*row_files(MEASURED), f"{MEASURED}/{MEASUREMENT}"]
+    return expand(files, repeat=repeats, workload=workloads, policy=policies)
+
+
+def stage_rows(stage, repeats=REPEATS):
+    """Give what was measured in a stage."""
+    return measured_rows(names(stage), stage.policies, repeats)
 
 
 onstart:
@@ -121,10 +135,18 @@ def claim_group(stage):
 
 rule all:
     input:
-        f"{ROOT}/tables/claims.json",
-        expand(f"{ROOT}/tables/{{stage}}.md", stage=STAGE_NAMES),
-        f"{ROOT}/figures/profile.pdf",
-        f"{ROOT}/figures/runs.pdf",
+        [stage_rows(stage) for stage in DAY.stages],  # what lacks comes again, also where tables are there
+        [simulated_rows(stage, pattern) for stage in DAY.stages for pattern in (SIMULATED, AT_SPEED)],
+        claims=f"{ROOT}/tables/claims.json",
+        tables=expand(f"{ROOT}/tables/{{stage}}.json", stage=STAGE_NAMES),
+        figures=expand(f"{ROOT}/figures/{{name}}.{{kind}}", name=["profile", "runs"], kind=["pdf", "svg"]),
+    log:
+        f"{ROOT}/logs/show_claims.log",
+    conda:
+        "../envs/analysis.yaml"
+    shell:
+        'python "$SCRIPTS"/show_claims.py --claims {input.claims:q} --tables {input.tables:q}'
+        " --figures {input.figures:q} 2>&1 | tee {log:q}"
 
 
 rule measure_profile:
@@ -210,7 +232,7 @@ rule simulate:
         traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
         profile=PROFILE,
     output:
-        f"{SIMULATED}/seal.json",
+        row_files(SIMULATED),
     log:
         f"{ROOT}/logs/simulate/{{workload}}/{{policy}}.log",
     conda:
@@ -223,37 +245,49 @@ rule simulate:
         " {params.sizes} --out-dir {params.folder:q} 2>&1 | tee {log:q}"
 
 
-rule measure:
-    input:
-        before=before,
-        traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
-        profile=PROFILE,
-    output:
-        MEASURED_LIST,  # the rows themselves are kept when a run is stopped, and the next one goes on behind them
-    log:
-        f"{ROOT}/logs/measure/{{workload}}.log",
-    conda:
-        ENVIRONMENT
-    threads: ALL_CORES
-    resources:
-        device=1,
-    params:
-        sizes=SIZES,
-        device=DEVICE,
-        policies=lambda wildcards: DAY.stages[stage_of(wildcards.workload)].policies,
-        repeats=DAY.repeats,
-        rows=lambda wildcards: MEASURED.replace("{workload}", wildcards.workload),
-        logs=f"{ROOT}/logs/servers/{{workload}}",
-    shell:
-        '"$VLLM_PYTHON" "$SCRIPTS"/measure.py --policies {params.policies} --repeats {params.repeats}'
-        " --traces {input.traces:q} --profile {input.profile:q} {params.device} {params.sizes} --rows {params.rows:q}"
-        " --logs {params.logs:q} --out {output:q} 2>&1 | tee {log:q}"
+for place, stage in enumerate(DAY.stages):
+
+    rule:
+        name:
+            f"measure_{stage.name}"
+        input:
+            before=measured_lists(DAY.stages[place - 1]) if place else [],
+            traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
+            profile=PROFILE,
+        output:
+            listed=MEASURED_LIST,
+            # Rows are not removed beforehand: what lacks is measured again, and what is there is kept. Those of a job
+            # that is stopped wait in UNDER_WAY, and the next one goes on behind them.
+            rows=update(measured_rows("{workload}", stage.policies)),
+        log:
+            f"{ROOT}/logs/measure/{{workload}}.log",
+        wildcard_constraints:
+            workload="|".join(map(re.escape, names(stage))),
+        conda:
+            ENVIRONMENT
+        threads: ALL_CORES
+        resources:
+            device=1,
+        params:
+            sizes=SIZES,
+            device=DEVICE,
+            policies=stage.policies,
+            repeats=DAY.repeats,
+            rows=lambda wildcards: MEASURED.replace("{workload}", wildcards.workload),
+            under_way=lambda wildcards: UNDER_WAY.replace("{workload}", wildcards.workload),
+            logs=f"{ROOT}/logs/servers/{{workload}}",
+        shell:
+            '"$VLLM_PYTHON" "$SCRIPTS"/measure.py --policies {params.policies} --repeats {params.repeats}'
+            " --traces {input.traces:q} --profile {input.profile:q} {params.device} {params.sizes}"
+            " --rows {params.rows:q} --under-way {params.under_way:q} --logs {params.logs:q} --out {output.listed:q} 2>&1"
+            " | tee {log:q}"
 
 
 rule slow_profile:
     input:
         profile=PROFILE,
         measured=MEASURED_LIST,
+        rows=lambda wildcards: measured_rows(wildcards.workload, stage_of(wildcards.workload).policies),
     output:
         SLOW_PROFILE,
     log:
@@ -270,7 +304,7 @@ rule simulate_at_speed:
         traces=expand(TRACE, seed=DAY.seeds.all, allow_missing=True),
         profile=SLOW_PROFILE,
     output:
-        f"{AT_SPEED}/seal.json",
+        row_files(AT_SPEED),
     log:
         f"{ROOT}/logs/simulate_at_speed/{{workload}}/{{policy}}.log",
     conda:
@@ -285,9 +319,10 @@ rule simulate_at_speed:
 
 rule compare:
     input:
-        simulated=lambda wildcards: simulated_seals(stage_named(wildcards.stage), SIMULATED),
-        at_speed=lambda wildcards: simulated_seals(stage_named(wildcards.stage), AT_SPEED),
+        simulated=lambda wildcards: simulated_rows(stage_named(wildcards.stage), SIMULATED),
+        at_speed=lambda wildcards: simulated_rows(stage_named(wildcards.stage), AT_SPEED),
         measured=lambda wildcards: measured_lists(stage_named(wildcards.stage)),
+        rows=lambda wildcards: stage_rows(stage_named(wildcards.stage)),
     output:
         f"{ROOT}/tables/{{stage}}.json",
         f"{ROOT}/tables/{{stage}}.csv",
@@ -334,7 +369,7 @@ rule check_exact:
 
 rule answer_claims:
     input:
-        measured=[file for stage in DAY.stages for file in measured_lists(stage)],
+        measured=[file for stage in DAY.stages for file in stage_rows(stage, repeats=[1])],
         exact=rules.check_exact.output,
         claims=os.path.relpath(BASE / "paper/claims.yaml"),
     output:
@@ -346,7 +381,7 @@ rule answer_claims:
     conda:
         "../envs/analysis.yaml"
     params:
-        rows_root=f"{ROOT}/rows/vllm/1",  # the first repeat; tables/{stage} has the spread of all
+        rows_root=subpath(input[0], ancestor=3),  # the first repeat; tables/{stage} has the spread of all
         stand_ins=[f"{one.stands_for}={one.workload}" for one in DAY.stand_ins],
         workloads=names(DAY.stages[0]),
         policies=DAY.stages[0].policies,

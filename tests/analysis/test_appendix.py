@@ -38,6 +38,20 @@ def test_the_readme_has_the_table_of_its_reference(root: Path, readme: str, refe
     assert set(measured) == set(claims), "every command was timed, in one run"
 
 
+def test_a_line_goes_from_claim_to_evidence_and_its_command_makes_figure_and_target(root: Path, reference: Any) -> None:
+    head, _, *lines = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in table(root, reference).splitlines()
+        if line.startswith("|")
+    ]
+    assert head == ["Claim", "Figure", "Target", "Command", "Time", "Hardware", "Expected range", "Evidence"]
+    assert {len(line) for line in lines} == {len(head)}
+    for _, figures, target, command, *_ in lines:
+        assert target.startswith("results/")
+        assert all(figure.startswith("figures/") for figure in figures.split(", ") if figure != "-")
+        assert command.endswith(f" -- {figures.replace(',', '')} {target}`".replace(" - ", " "))
+
+
 def test_a_claim_without_target_is_refused(root: Path, reference: Any) -> None:
     targets = read_targets(root / "paper/appendix.yaml")
     del targets["flood"]

@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairway.analysis.measured import about, compare, figures, slowness, write_comparison
+from fairway.analysis.tables import edited_lines
 from fairway.errors import InputError
-from fairway.files import write_json
+from fairway.files import write_json, write_sealed
 from fairway.rows import HOOKS, MEASUREMENT, RUNS, write_rows
 
 S = 1_000_000_000
@@ -102,11 +103,23 @@ def test_time_between_tokens_stands_where_there_are_several(tmp_path):
     assert json.loads((tmp_path / "first.json").read_text(encoding="utf-8"))["device"] == "a device"
 
 
+def test_edited_facts_beside_the_rows_are_refused(tmp_path):
+    simulated, repeat = rows(tmp_path / "sim", [1.0]), rows(tmp_path / "0", [1.0])
+    file = repeat / MEASUREMENT
+    write_sealed(file, json.loads(file.read_text(encoding="utf-8")))
+    compare("w", "p", simulated, simulated, [repeat])
+    file.write_text(file.read_text(encoding="utf-8").replace('"slowness": 1.0', '"slowness": 0.5'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"0/measurement\.json: was edited after it was written"):
+        compare("w", "p", simulated, simulated, [repeat])
+
+
 def test_an_edited_measurement_is_marked(tmp_path):
     simulated, repeat = rows(tmp_path / "sim", [1.0] * 100), rows(tmp_path / "0", [1.0] * 100)
     for edited in (False, True):
         found = compare("w", "p", simulated, simulated, [repeat])
         write_comparison(found, about(repeat), tmp_path / "out", "first")
+        assert {row["edited"] for row in found} == {f"requests.parquet of {repeat}" if edited else ""}
+        assert edited_lines(tmp_path / "out/first.json") == [f"requests.parquet of {repeat}"] * edited
         assert ("| p (edited) |" in (tmp_path / "out/first.md").read_text(encoding="utf-8")) is edited
         path = repeat / "requests.parquet"
         table = pq.read_table(path)

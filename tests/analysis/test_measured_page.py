@@ -9,7 +9,8 @@ import yaml
 
 from fairway.analysis.figures import measured_runs
 from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS
-from fairway.analysis.measured_page import measured_page
+from fairway.analysis.measured_page import measured_page, refuse_edited
+from fairway.errors import InputError
 
 PROFILE = {
     "measurement": {
@@ -25,7 +26,7 @@ def row(figure, measured, simulated=None, **more):
     held = {"tolerance": 0.05, "agrees": False, "difference": -0.1, "difference_at_speed": 0.01} if simulated else {}
     ends = {"lowest": 0.9 * measured, "highest": 1.1 * measured, "repeats": 5}
     empty = {"tolerance": None, "agrees": None, "difference": None, "simulated_at_speed": simulated}
-    run = {"workload": "spike", "policy": "fcfs", "figure": figure}
+    run = {"workload": "spike", "policy": "fcfs", "figure": figure, "edited": ""}
     return {**run, "measured": measured, "simulated": simulated, **ends, **empty, **held, **more}
 
 
@@ -62,6 +63,22 @@ def test_the_figure_shows_each_policy_and_says_on_what_it_was_measured(table, tm
     measured_runs.plot([table], tmp_path / "runs.pdf", tmp_path / "runs.svg")
     drawn = (tmp_path / "runs.svg").read_text(encoding="utf-8")
     assert "measured, a processor, 2 cores, m; vllm 0.32.0" in drawn
+
+
+def test_a_fit_that_ended_early_is_said(table):
+    measurement = {**PROFILE["measurement"], "fit_is_best": False}
+    said = "Warning: the fit ended before it was the closest to the measured steps."
+    pages = [
+        measured_page("cpu", [table], profile, 1, "runs.svg") for profile in (PROFILE, {"measurement": measurement})
+    ]
+    assert [said in " ".join(page.split()) for page in pages] == [False, True]
+
+
+def test_what_rests_on_an_edited_file_is_not_published(table):
+    refuse_edited([table])
+    table["rows"][0]["edited"] = "requests.parquet of rows/vllm/2/spike/fcfs"
+    with pytest.raises(InputError, match=r"edited after it was written: requests\.parquet of rows/vllm/2/spike/fcfs"):
+        refuse_edited([table])
 
 
 def test_publishing_keeps_the_files_and_shows_them(root, table, tmp_path):

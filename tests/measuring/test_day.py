@@ -1,5 +1,8 @@
 """A day of measuring: what its configuration says, how long it takes, whether the machine can do it."""
 
+import subprocess
+import sys
+
 import pytest
 
 from fairway.errors import InputError
@@ -106,3 +109,14 @@ def test_memory_and_disk(gpu_day, cpu_loop):
 
 def test_the_weights_are_those_of_eight_billion():
     assert preflight.weight_bytes("llama-3.1-8b") == pytest.approx(16.06e9, rel=0.001)
+
+
+def test_the_script_prints_hours_and_checks(root):
+    command = [sys.executable, root / "scripts/preflight.py", "--day", root / "config/measured/cpu-loop.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Time on the device, about:"
+    assert any(line.startswith("all ") and line.endswith(" h") for line in lines)
+    checks = [line.partition(":")[0].split() for line in lines[-3:]]
+    assert [name for _, name in checks] == ["versions", "disk", "memory"]
+    assert done.returncode == (2 if "FAILED" in {state for state, _ in checks} else 0)

@@ -2,15 +2,18 @@
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fairway.analysis.figures import profile_residuals
 from fairway.engine import Limits
 from fairway.errors import InputError
+from fairway.measuring import fit, profile_stage
 from fairway.measuring.fit import Sample, least_squares_from_zero, split
 from fairway.measuring.plan import REFERENCE, Grid, checks, fitting, order, points
-from fairway.measuring.profile_stage import Origin, take_profile
+from fairway.measuring.profile_stage import Origin, take_profile, unfinished_fit
 from fairway.profile import load_profile
 
 GRID = Grid((1, 16, 32, 64, 128, 256), (0, 512, 2048), repeats=5, warm_up_steps=3)
@@ -104,11 +107,28 @@ def test_least_squares_without_negative_values_is_the_best_there_is():
     numbers = np.random.default_rng(1)
     for _ in range(20):
         matrix, wanted = numbers.normal(size=(12, 5)), numbers.normal(size=12)
-        found = least_squares_from_zero(matrix, wanted)
+        found, is_best = least_squares_from_zero(matrix, wanted)
+        assert is_best
         pull = matrix.T @ (wanted - matrix @ found)
         assert (found >= 0).all()
         assert pull[found > 0] == pytest.approx(0, abs=1e-8), "free values cannot do better"
         assert (pull[found == 0] <= 1e-8).all(), "values at 0 would only help below it"
+
+
+def test_a_fit_that_ends_early_says_so(monkeypatch):
+    samples = [Sample(chunks, (round(1e6 * true_ms(chunks)),)) for chunks in points(GRID, 10**6)]
+    parts = split(samples, GRID)
+    assert parts.is_best
+    monkeypatch.setattr(fit, "_MOST_ROUNDS", 0)
+    assert not split(samples, GRID).is_best
+    for is_best in (True, False):
+        found = replace(parts, is_best=is_best)
+        monkeypatch.setattr(profile_stage, "split", lambda *_, found=found: found)
+        document = taken(Device())
+        said = "the fit ended before it was the closest to the measured steps"
+        assert (f"{said}. Remedy: " in unfinished_fit(document)) is not is_best
+        (text,) = profile_residuals.draw(document, profile_residuals.Layout()).texts
+        assert (f"WARNING: {said}" in text.get_text()) is not is_best
 
 
 def test_noise_is_averaged_and_lifts_no_neighbours():

@@ -7,13 +7,21 @@ from vllm.engine.arg_utils import AsyncEngineArgs
 from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
+from fairway.engine import Limits
 from fairway.measuring.day import load_day
+from fairway.serving import Serving
 from fairway.vllm.models import model_folder
 from fairway.vllm.plugin.settings import PluginSettings
 
 ROOT = Path(__file__).parents[2]
 GPU_DAY = load_day(ROOT / "config/gpu-day.yaml", ROOT)
 POLICIES = sorted({policy for stage in GPU_DAY.stages for policy in stage.policies})
+
+
+def serving(policy: str | None) -> Serving:
+    """Return the server of the day, with the plugin only where a policy is given."""
+    limits = Limits(GPU_DAY.profile.cache_blocks, **vars(GPU_DAY.engine))
+    return Serving(limits, policy, GPU_DAY.model, GPU_DAY.device)
 
 
 def parsed(arguments: list[str]) -> AsyncEngineArgs:
@@ -25,7 +33,7 @@ def parsed(arguments: list[str]) -> AsyncEngineArgs:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_server_of_the_day(policy):
-    engine = parsed(GPU_DAY.serving(policy).arguments(port=8000))
+    engine = parsed(serving(policy).arguments(port=8000))
     assert engine.scheduler_cls == "fairway.vllm.plugin.FairwayScheduler"
     settings = PluginSettings.of(engine.additional_config)
     assert settings.make_policy().name == policy
@@ -38,12 +46,9 @@ def test_a_server_of_the_day(policy):
 
 
 def test_a_server_without_the_plugin():
-    assert (
-        parsed(GPU_DAY.serving("fcfs").__class__(GPU_DAY.serving("fcfs").limits, None).arguments(8000)).scheduler_cls
-        is None
-    )
+    assert parsed(serving(None).arguments(port=8000)).scheduler_cls is None
 
 
 def test_an_unknown_argument_is_refused():
     with pytest.raises(SystemExit):
-        parsed([*GPU_DAY.serving("fcfs").arguments(8000), "--no-such-argument"])
+        parsed([*serving("fcfs").arguments(port=8000), "--no-such-argument"])

@@ -1,7 +1,10 @@
 """What scripts/check_parity.py says and writes."""
 
 import json
+import subprocess
+import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +69,15 @@ def test_a_case_comes_back_from_its_file_as_it_was(tmp_path):
         case = random_case(seed)
         write_case(case, "fairway", tmp_path / "case.jsonl")
         assert read_case(tmp_path / "case.jsonl") == (case, "fairway")
+
+
+def test_the_script_runs_a_case_again(tmp_path):
+    write_case(random_case(2), "lpm", tmp_path / "case.jsonl")
+    script = Path(__file__).parents[2] / "scripts/check_parity.py"
+    command = [sys.executable, script, "--case", tmp_path / "case.jsonl", "--out-dir", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "0 differences in" in done.stdout
 
 
 def test_a_trace_that_is_no_case_is_refused(tmp_path):

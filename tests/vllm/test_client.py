@@ -1,21 +1,25 @@
 """The client against a server that does as it is told: times, counts, failures, prompts."""
 
 import asyncio
+import hashlib
 import json
+import shutil
 import threading
 import types
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from aiohttp import web
 
+import fairway.profile
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.measuring import run_stage
 from fairway.measuring.lone import fit
-from fairway.profile import load_profile
+from fairway.profile import load_profile, sha256_of_profile
 from fairway.rows import MEASUREMENT, read_requests, read_runs
 from fairway.serving import RunningServer, Serving, pool
 from fairway.serving.client import ask, completion_body
@@ -25,6 +29,7 @@ from fairway.serving.wall_replay import measure
 from fairway.traces import Trace, chains, write_trace
 
 MS = 1_000_000
+PROFILE_FILE = Path(fairway.profile.__file__).parent / "data/a6000-llama-3.1-8b-modelled.toml"
 
 
 def trace(*rows, block_tokens=16, header=None) -> Trace:
@@ -229,9 +234,9 @@ def starts(monkeypatch):
 
 def run_of(policy):
     versions = {"vllm": "0.32.0"}
-    return run_stage.Run(
-        Serving(Limits(2), policy), load_profile("a6000-llama-3.1-8b-modelled"), policy, "it", versions
-    )
+    profile = "a6000-llama-3.1-8b-modelled"
+    serving = Serving(Limits(2), policy)
+    return run_stage.Run(serving, load_profile(profile), sha256_of_profile(profile), policy, "it", versions)
 
 
 def test_measured_rows_say_what_they_are(tmp_path, starts):
@@ -253,10 +258,20 @@ def test_measured_rows_say_what_they_are(tmp_path, starts):
     assert facts["device"] == "it"
     assert facts["runs"][0]["client_late_ms"]["worst"] >= 0
     assert set(facts["runs"][0]["lone_requests"]) == {"overhead_ms", "slowness"}
+    assert facts["profile_sha256"] == hashlib.sha256(PROFILE_FILE.read_bytes()).hexdigest()
 
     assert run_stage.is_measured(run_of("lpm"), [file], rows)
     assert not run_stage.is_measured(run_of("fcfs"), [file], rows), "another policy"
     assert not run_stage.is_measured(run_of("lpm"), [file], tmp_path / "nothing")
+    assert not run_stage.is_measured(replace(run_of("lpm"), profile_sha256="0"), [file], rows), "another profile"
+    other = Path(shutil.copytree(rows, tmp_path / "other"))
+    facts["runs"][0]["lone_requests"]["slowness"] = 1.0
+    (other / MEASUREMENT).write_text(json.dumps(facts))
+    assert not run_stage.is_measured(run_of("lpm"), [file], other), "edited"
+    run_stage.put_in_place(rows, other)
+    assert not rows.exists()
+    rows = other
+    assert run_stage.is_measured(run_of("lpm"), [file], rows), "what lay there is gone"
     write_trace(trace((0, 41, 1, [1, 2, 3]), header=header), file)
     assert not run_stage.is_measured(run_of("lpm"), [file], rows), "another trace"
 

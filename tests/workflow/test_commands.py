@@ -1,7 +1,8 @@
-"""Every command of the README is run by a test, or marked as one that needs what no test has."""
+"""Every command of the README is run by a test, or the README says beside it what no test has."""
 
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,22 +11,19 @@ from tests.workflow.conftest import shell
 
 pytestmark = pytest.mark.xdist_group("dag")
 
-GPU = "a card: the same loop is tested on a CPU, tests/measuring and tests/vllm"
-NETWORK = "a network: the same is tested against a server of the test, tests/sources"
-LONG = "minutes to hours: tests plan it and run its parts"
-SET_UP = "a set-up that .ci/run makes before the tests"
-
 ZIP = "tests/workflow/test_dag.py::test_make_reproduce_in_a_download_without_git"
+CHECK = "tests/workflow/test_dag.py::test_make_check_names_an_edited_result"
 PLANNED = "tests/workflow/test_commands.py::test_each_command_of_snakemake_is_planned_as_it_stands"
-# The command as it stands in the README: the test that runs it, or why none does.
+ACTIVATED = "tests/workflow/test_commands.py::test_the_environment_is_activated"
+BEFORE_THE_TESTS = ".ci/run"
+# The command as it stands in the README, and what runs it; of a `make` the scripts that it calls.
 RUN_BY = {
     "make reproduce": ZIP,
-    "make test": SET_UP,
+    "make test": BEFORE_THE_TESTS,
     "make reproduce CONFIG=config/tiny.yaml": ZIP,
     "make report": "tests/workflow/test_report.py::test_every_result_stands_in_its_category_under_a_caption",
-    "make check": "tests/analysis/test_fresh.py",
-    "make check CONFIG=config/full.yaml": "tests/analysis/test_fresh.py",
-    ". .venv/bin/activate": SET_UP,
+    "make check": CHECK,
+    ". .venv/bin/activate": ACTIVATED,
     "snakemake --cores 1": PLANNED,
     "snakemake --cores 1 --use-conda": "tests/workflow/test_conda.py::test_the_same_bytes_as_without_conda",
     "snakemake --cores 2 --configfile config/full.yaml": PLANNED,
@@ -35,57 +33,87 @@ RUN_BY = {
     "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": (
         "tests/workflow/test_cluster.py::test_slurm_s_plugin_reads_the_profile_beside_the_default_one"
     ),
-    "docker build -t fairway .": "a network and docker",
-    "docker run --rm --network none fairway": "docker",
-    "make reproduce CONFIG=config/full.yaml": LONG,
-    "make reproduce CONFIG=config/parity.yaml": LONG,
-    "make reproduce CONFIG=config/real.yaml": NETWORK,
-    "make real-env": NETWORK,
-    "make reference CONFIG=...": "tests/analysis/test_scripts.py",
-    "make reference CONFIG=config/second-seeds.yaml": "tests/analysis/test_scripts.py",
-    "make reference CONFIG=config/quick.yaml": "tests/analysis/test_scripts.py",
+    "make reference CONFIG=...": "tests/analysis/test_scripts.py::test_a_reference_is_published_into_a_readme",
+    "make reference CONFIG=config/second-seeds.yaml": "tests/analysis/test_second_seeds.py",
+    "make reference CONFIG=config/quick.yaml": (
+        "tests/analysis/test_scripts.py::test_a_reference_is_published_into_a_readme"
+    ),
     "make causes CONFIG=config/causes/<name>.yaml": "tests/analysis/test_causes.py",
-    "make bench": "tests/benchmarks/test_page.py",
-    "make peer-env": SET_UP,
-    "make vllm-env": SET_UP,
-    "make parity-full": "tests/vllm/test_campaign.py",
-    "make preflight": "tests/measuring/test_day.py",
-    "make measured": GPU,
-    "make measured DAY=config/measured/cpu-loop.yaml": GPU,
-    "make publish-measured": "tests/analysis/test_measured_page.py",
+    "make peer-env": BEFORE_THE_TESTS,
+    "make vllm-env": BEFORE_THE_TESTS,
+    "make preflight": "tests/measuring/test_day.py::test_the_script_prints_hours_and_checks",
+    "make publish-measured": "tests/analysis/test_measured_page.py::test_publishing_keeps_the_files_and_shows_them",
     "python -m pip wheel --no-deps --wheel-dir dist .": "tests/vllm/test_operator.py",
     "python -m pip install --no-deps dist/fairway-*.whl": "tests/vllm/test_operator.py",
-    "vllm serve": "tests/vllm/test_operator.py",
-    "curl -s http://localhost:8000/metrics | grep ^fairway:": "tests/vllm/test_operator.py",
+    "vllm serve": "tests/vllm/test_operator.py::test_one_flag_makes_a_fairway_server",
+    "curl -s http://localhost:8000/metrics | grep ^fairway:": (
+        "tests/vllm/test_operator.py::test_one_flag_makes_a_fairway_server"
+    ),
     "python scripts/check_config.py --config config/quick.yaml FILE": "tests/workflow/test_bad_configuration.py",
-    "python scripts/check_parity.py --case": "tests/vllm/test_campaign.py",
+    "python scripts/check_parity.py --case": "tests/vllm/test_campaign.py::test_the_script_runs_a_case_again",
     "scripts/check_profile.py": "tests/workflow/test_cluster.py",
     "scripts/convert_trace.py": "tests/traces/test_trace_file.py",
     "scripts/import_trace.py": "tests/traces/test_public_formats.py",
     "scripts/measure_profile.py": "tests/vllm/test_profile.py",
-    "python scripts/replay.py --help": "tests/workflow/test_scripts.py",
+    "python scripts/replay.py --help": "tests/workflow/test_scripts.py::test_help",
     "python scripts/replay.py --policy fairway --traces mine.jsonl --profile mine.toml --cache-blocks 12970"
-    " --out-dir out": ("tests/workflow/test_readme.py::test_the_worked_example_of_a_policy_runs"),
-    "python scripts/time_ordering.py --out-json times.json --out-csv times.csv": "tests/workflow/test_ordering_time.py",
+    " --out-dir out": "tests/workflow/test_readme.py::test_the_worked_example_of_a_policy_runs",
+    "python scripts/time_ordering.py --out-json times.json --out-csv times.csv": (
+        "tests/workflow/test_ordering_time.py::test_the_script_notes_the_machine"
+    ),
 }
-STARTS = r"(?:(?:make|snakemake|docker|vllm|curl|python -m) |(?:python )?scripts/\w+\.py|\. \.venv)"
+# The command as it stands in the README: what it needs and no test has. The README says so beside it, in this word.
+MARKED = {
+    "docker build -t fairway .": "docker",
+    "docker run --rm --network none fairway": "docker",
+    "make bench": "minutes",
+    "make check CONFIG=config/full.yaml": "minutes",
+    "make measured": "GPU",
+    "make measured DAY=config/measured/cpu-loop.yaml": "hour",
+    "make parity-full": "minutes",
+    "make real-env": "network",
+    "make reproduce CONFIG=config/full.yaml": "minutes",
+    "make reproduce CONFIG=config/parity.yaml": "minutes",
+    "make reproduce CONFIG=config/real.yaml": "network",
+    "pip install snakemake-executor-plugin-slurm": "network",
+}
+STARTS = r"(?:(?:bash|curl|docker|git|make|pip|python|sh|snakemake|vllm) |(?:python )?scripts/\w+\.py|\. \.venv|\./)"
+
+
+def without_appendix(readme: str) -> str:
+    """Leave out the appendix's table, whose commands are in tests/analysis/test_appendix.py."""
+    head, _, rest = readme.partition("<!-- appendix table: begin -->")
+    return head + rest.partition("<!-- appendix table: end -->")[2]
+
+
+def code(readme: str) -> list[str]:
+    """Return the lines of all blocks that are no program or settings, with their comments."""
+    text = without_appendix(readme).replace("\\\n", " ")
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    indented = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    shown = [line for kind, block in fenced if kind not in {"python", "toml"} for line in block.splitlines()]
+    return [*re.findall(r"^    (\S.*)$", indented, flags=re.MULTILINE), *shown]
 
 
 def commands(readme: str) -> list[str]:
-    """Return the commands in blocks and in running text, without comments and line breaks.
-
-    Those of the appendix's table are in tests/analysis/test_appendix.py.
-    """
-    head, _, rest = readme.partition("<!-- appendix table: begin -->")
-    text = (head + rest.partition("<!-- appendix table: end -->")[2]).replace("\\\n", " ")
-    blocks = re.findall(r"^    (\S.*)$", text, flags=re.MULTILINE)
-    for block in re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL):
-        blocks += block.splitlines()
-    inline = re.findall(rf"`({STARTS}[^`]*)`", text)
-    shown = [" ".join(re.sub(r"\s#.*", "", line).split()) for line in [*blocks, *inline]]
+    """Return the commands in blocks and in running text, without comments and line breaks."""
+    inline = re.findall(rf"`({STARTS}[^`]*)`", without_appendix(readme))
+    shown = [without_comment(line) for line in [*code(readme), *inline]]
     # What is served with which settings is in the operator's own test; here it is one command.
-    shown = ["vllm serve" if line.startswith("vllm serve") else line for line in shown]
-    return sorted({line for line in shown if re.match(rf"{STARTS}", line)})
+    return sorted({"vllm serve" if line.startswith("vllm serve") else line for line in shown})
+
+
+def without_comment(line: str) -> str:
+    return " ".join(re.sub(r"\s#.*", "", line).split())
+
+
+def beside(command: str, readme: str) -> str:
+    """Return what the README says around a command: its line's comment, or the paragraph that it stands in or ends."""
+    comments = [line.partition(" #")[2] for line in code(readme) if without_comment(line) == command]
+    paragraphs = re.split(r"\n\n(?!    )", without_appendix(readme))
+    here = r"(?<=[` ])" + r"\s".join(map(re.escape, command.split())) + r"(?![^`\n])"
+    around = [re.sub(here, "", one) for one in paragraphs if re.search(here, one)]
+    return " ".join([comment for comment in comments if comment] or around)
 
 
 @pytest.fixture(scope="module")
@@ -94,15 +122,50 @@ def readme(root: Path) -> str:
 
 
 def test_every_command_is_run_by_a_test_or_marked(readme: str, root: Path) -> None:
-    assert commands(readme) == sorted(RUN_BY)
+    assert commands(readme) == sorted([*RUN_BY, *MARKED])
     for command, by in RUN_BY.items():
         file, _, function = by.partition("::")
-        if file.startswith("tests/") and "," not in file:
-            assert (root / file).exists(), command
-            text = (root / file).read_text(encoding="utf-8")
-            assert not function or f"def {function}(" in text, command
-            script = re.match(r"(?:python )?scripts/(\w+)\.py", command)
-            assert not script or script[1] in text, command
+        text = (root / file).read_text(encoding="utf-8")
+        assert not function or f"def {function}(" in text, command
+        assert file != BEFORE_THE_TESTS or re.search(rf"\b{command}$", text, flags=re.MULTILINE), command
+        script = re.match(r"(?:python )?scripts/(\w+)\.py", command)
+        assert not script or script[1] in text or function == "test_help", command
+
+
+@pytest.mark.parametrize(
+    "line", ["    make everything # at once", "```bash\n./new.sh\n```", "```\nls\n```", "and `pip install x`,"]
+)
+def test_a_new_command_is_seen(line: str, readme: str) -> None:
+    assert set(commands(f"{readme}\n{line}\n")) > set(commands(readme))
+
+
+@pytest.mark.parametrize("command", MARKED)
+def test_the_readme_says_beside_a_command_what_no_test_has(command: str, readme: str) -> None:
+    said = beside(command, readme)
+    assert re.search(rf"\b{MARKED[command]}\b", said), said
+
+
+def test_a_command_without_a_word_beside_it_is_seen() -> None:
+    assert beside("make bench", "It takes minutes.\n\nThen `make bench` measures.\n") == "Then `` measures.\n"
+    assert beside("make bench", "So:\n\n    make bench # hours\n\nMinutes.") == " hours"
+    assert "network" in beside("make bench", "With a network:\n\n    make bench\n\nMinutes.")
+
+
+def test_each_script_that_make_calls_is_run_by_a_test(root: Path) -> None:
+    """Also of what is marked: only the whole takes so long."""
+    files = [file for file in (root / "tests").rglob("*.py") if file != Path(__file__)]
+    tested = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    for command in [command for command in [*RUN_BY, *MARKED] if command.startswith("make ")]:
+        line = [*command.replace("=...", "=config/quick.yaml").split(), "--dry-run", f"PYTHON={sys.executable}"]
+        planned = subprocess.run(line, cwd=root, capture_output=True, text=True, encoding="utf-8", check=True).stdout
+        for name in re.findall(r"scripts/(\w+)\.py", planned):
+            assert re.search(rf"""["/ ]{name}(?:\.py)?["' ]""", tested), (command, name)
+
+
+def test_the_environment_is_activated(tmp_path: Path) -> None:
+    made = shell(tmp_path, f"{shlex.quote(sys.executable)} -m venv --without-pip .venv")
+    assert made.returncode == 0, made.stdout
+    assert shell(tmp_path, ". .venv/bin/activate; command -v python").stdout.strip() == f"{tmp_path}/.venv/bin/python"
 
 
 @pytest.mark.parametrize("command", [command for command, by in RUN_BY.items() if by == PLANNED])

@@ -1,8 +1,8 @@
-"""The artifact appendix's table: each claim with its figure, command, time, expected values and evidence."""
+"""The artifact appendix's table: each claim with figure, target, command, time, hardware, expected range, evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from fairway.errors import InputError
 from fairway.yamlfile import read_yaml
 
 APPENDIX_MARK = "appendix table"
+_FIGURES = "figures/"
 _EXACT, _PAGE = "results/exact.json", "results/claims/{}/claims.md"
 _REMEDY = "make appendix CONFIG=..."
 
@@ -56,13 +57,12 @@ def appendix_table(
     if sorted(ids) != sorted(targets):
         odd = ", ".join(sorted(set(ids) ^ set(targets)))
         raise InputError(f"the appendix and the claims are not about the same claims: {odd}", remedy="name each once")
-    command = (
-        f"snakemake --cores 1 --configfile config/{configuration} --"  # without the dashes a target is a file of it
-    )
+    command = f"snakemake --cores 1 --configfile config/{configuration} --"  # without dashes a target is a file of it
     lines = [
         (
             f"`{claim['id']}`",
-            ", ".join(_figures(targets[claim["id"]])) or "its page",
+            _names(file for file in targets[claim["id"]] if file.startswith(_FIGURES)),
+            _names(file for file in targets[claim["id"]] if not file.startswith(_FIGURES)),
             f"`{command} {' '.join(targets[claim['id']])}`",
             _time(times, claim["id"]),
             "CPU",
@@ -72,14 +72,14 @@ def appendix_table(
         for claim in claims["claims"]
     ]
     head = (
-        "A command makes what its line shows and the claim's own page, with verdict, values and checks. Its time is "
-        f"that of all its jobs where nothing is there yet, on one core ({times['processor']}). Expected are verdict "
-        "and, for each figure, the 95% interval over seeds, from the lowest to the highest of the claim's workloads, "
+        "A command makes the figure, if there is one, and the target, which has verdict, values and checks. Its time "
+        f"is that of all its jobs where nothing is there yet, on one core ({times['processor']}). Expected are verdict "
+        "and, for each value, the 95% interval over seeds, from the lowest to the highest of the claim's workloads, "
         f"in the [reference of the same configuration](docs/reference/{origin['name']}/claims.md). With the versions "
         "of the lock file every value is the reference's to the last digit."
     )
-    table = markdown.table(("Claim", "Shown in", "Command", "Time", "Hardware", "Expected", "Evidence"), lines)
-    return f"{head}\n\n{table}"
+    columns = ("Claim", "Figure", "Target", "Command", "Time", "Hardware", "Expected range", "Evidence")
+    return f"{head}\n\n{markdown.table(columns, lines)}"
 
 
 def readme_with_appendix(text: str, table: str, file: Path) -> str:
@@ -95,8 +95,8 @@ def _expected(claim: Mapping[str, Any]) -> str:
     return "; ".join(wording.figure_range(name, min(ends), max(ends)) for name, ends in bounds.items())
 
 
-def _figures(files: Sequence[str]) -> list[str]:
-    return [file for file in files if file.startswith("figures/") or file == _EXACT]
+def _names(files: Iterable[str]) -> str:
+    return ", ".join(files) or "-"
 
 
 def _time(times: Document, claim: str) -> str:

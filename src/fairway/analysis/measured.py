@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ SLOWNESS = "lone requests: steps over the profile's"
 TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
 WARM_UP = "warm-up"
 _NS_PER_S = 1e9
+_REMEASURE = "delete it and run make measured, which measures it again"
+_COMPARE = "run make measured, which compares again"
+_ABOUT = ("device", "model", "versions", "arguments")
+_VALUES = ("simulated", "measured", "lowest", "highest", "repeats", "simulated_at_speed")
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,26 @@ def figures(folder: Path) -> Figures:
     )
 
 
+def compare_all(simulated: Sequence[Path], at_speed: Sequence[Path], measured: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the rows of `compare` for every folder in ``simulated``; folders end in ``<workload>/<policy>``.
+
+    Raises:
+        InputError: a folder lacks its counterpart, or as `compare`.
+    """
+    rows = []
+    for folder in simulated:
+        name = folder.parts[-2:]
+        speed = [one for one in at_speed if one.parts[-2:] == name]
+        repeats = [one for one in measured if one.parts[-2:] == name]
+        for found, what in ((speed, "rows simulated at speed"), (repeats, "measured rows")):
+            if len(name) < 2 or not found:
+                raise InputError(
+                    f"no {what} of the same workload and policy are given", remedy="give both", file=folder
+                )
+        rows += compare(name[0], name[1], folder, speed[0], repeats)
+    return rows
+
+
 def compare(
     workload: str, policy: str, simulated: Path, at_speed: Path, measured: Sequence[Path]
 ) -> list[dict[str, Any]]:
@@ -66,7 +91,7 @@ def compare(
     A simulation knows no HTTP: what lone requests took beyond their steps is added to its TTFT. ``at_speed`` are the
     rows that are simulated with the profile's steps as slow as the lone requests' were: what it explains of a
     difference, the device's speed on that day does. Where several tokens were generated, what only a server shows
-    follows: time between tokens, tokens a second.
+    follows: time between tokens, tokens a second. ``edited`` names the files that were edited after they were written.
 
     Raises:
         InputError: rows are missing, or measured rows are not of the simulated traces.
@@ -79,7 +104,8 @@ def compare(
     said, explained = (figures(folder).later(overhead_s).named() for folder in (simulated, at_speed))
     rows = [_row(name, [one[name] for one in repeats], said[name], explained[name]) for name in said]
     rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
-    edited = any(edited_files(folder) for folder in (simulated, at_speed, *measured))
+    checked = [(folder, edited_files(folder)) for folder in (simulated, at_speed, *measured)]
+    edited = "; ".join(f"{', '.join(files)} of {folder}" for folder, files in checked if files)
     return [{"workload": workload, "policy": policy, "edited": edited, **row} for row in rows]
 
 
@@ -112,29 +138,40 @@ def _row(
 
 def _facts(folder: Path) -> dict[str, float]:
     """Return what is measured beyond the rows, the mean over a folder's runs; of tokens where several came."""
-    runs = read_table(folder / MEASUREMENT, frozenset({"runs"}), "measure again")["runs"]
-    found = {
-        OVERHEAD: float(np.mean([run["lone_requests"]["overhead_ms"] for run in runs])),
-        SLOWNESS: float(np.mean([run["lone_requests"]["slowness"] for run in runs])),
-        "client late p99, ms": float(np.mean([run["client_late_ms"]["p99"] for run in runs])),
-    }
-    if not all(run["token_gap_ms"] for run in runs):
-        return found
-    return found | {
-        "time between tokens p50, ms": float(np.mean([run["token_gap_ms"]["p50"] for run in runs])),
-        "time between tokens p99, ms": float(np.mean([run["token_gap_ms"]["p99"] for run in runs])),
-        "tokens a second": float(np.mean([run["tokens_per_s"] for run in runs])),
-    }
+    file = folder / MEASUREMENT
+    runs = read_table(file, frozenset({"runs"}), _REMEASURE)["runs"]
+    try:
+        found = {
+            OVERHEAD: fmean(run["lone_requests"]["overhead_ms"] for run in runs),
+            SLOWNESS: fmean(run["lone_requests"]["slowness"] for run in runs),
+            "client late p99, ms": fmean(run["client_late_ms"]["p99"] for run in runs),
+        }
+        if all(run["token_gap_ms"] for run in runs):
+            found |= {
+                "time between tokens p50, ms": fmean(run["token_gap_ms"]["p50"] for run in runs),
+                "time between tokens p99, ms": fmean(run["token_gap_ms"]["p99"] for run in runs),
+                "tokens a second": fmean(run["tokens_per_s"] for run in runs),
+            }
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError("has no runs as scripts/measure.py writes them", remedy=_REMEASURE, file=file) from error
+    return found
 
 
 def measured_folders(file: Path) -> list[Path]:
     """Return the folders of measured rows that a list of scripts/measure.py names."""
-    return [Path(folder) for folder in read_table(file, frozenset({"folders"}), "measure again")["folders"]]
+    folders = read_table(file, frozenset({"folders"}), _REMEASURE)["folders"]
+    if not isinstance(folders, list) or not folders or not all(isinstance(folder, str) for folder in folders):
+        raise InputError("names no folders of measured rows", remedy=_REMEASURE, file=file)
+    return [Path(folder) for folder in folders]
 
 
 def slowness(measured: Sequence[Path]) -> float:
     """Return how long steps took over what the profile says, by the lone requests: the median of the folders."""
-    return float(np.median([_facts(folder)[SLOWNESS] for folder in measured]))
+    found = {folder: _facts(folder)[SLOWNESS] for folder in measured}
+    for folder, value in found.items():
+        if value <= 0:
+            raise InputError(f"steps took {value} times their time", remedy=_REMEASURE, file=folder / MEASUREMENT)
+    return median(found.values())
 
 
 def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], folder: Path, name: str) -> None:
@@ -168,8 +205,30 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
 
 def about(measured: Path) -> dict[str, Any]:
     """Return on what a folder of rows was measured."""
-    facts = read_table(measured / MEASUREMENT, frozenset({"device", "model", "versions"}), "measure again")
-    return {key: facts[key] for key in ("device", "model", "versions", "arguments")}
+    file = measured / MEASUREMENT
+    facts = read_table(file, frozenset(_ABOUT), _REMEASURE)
+    if not isinstance(facts["versions"], dict):
+        raise InputError("versions are no table", remedy=_REMEASURE, file=file)
+    return {key: facts[key] for key in _ABOUT}
+
+
+def read_comparison(file: Path) -> Mapping[str, Any]:
+    """Read a table of `write_comparison`; InputError if it is missing, edited, another one or has no rows."""
+    table = read_table(file, frozenset({"rows", "device", "model", "versions"}), _COMPARE)
+    rows = table["rows"]
+    if not isinstance(table["versions"], dict) or not isinstance(rows, list) or not all(map(_is_row, rows)):
+        raise InputError("is no table of scripts/compare_measured.py", remedy=_COMPARE, file=file)
+    if not any(row["tolerance"] is not None for row in rows):
+        raise InputError("has no rows", remedy=_COMPARE, file=file)
+    return table
+
+
+def _is_row(row: Any) -> bool:
+    """Say whether a line of a table has what `compare` gives each; only one with a tolerance was simulated as well."""
+    if not isinstance(row, dict) or not {"workload", "policy", "figure", "edited", "tolerance", *_VALUES} <= row.keys():
+        return False
+    numbers = _VALUES if row["tolerance"] is not None else ("measured", "lowest", "highest", "repeats")
+    return all(isinstance(row[name], int | float) for name in numbers)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

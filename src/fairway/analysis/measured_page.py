@@ -9,11 +9,21 @@ from typing import Any
 
 from fairway.analysis import markdown, wording
 from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, TOLERANCES
+from fairway.errors import InputError
 
 _WIDTH = 120
 _TOKENS = ("time between tokens p50, ms", "time between tokens p99, ms", "tokens a second")
 
 Table = Mapping[str, Any]
+
+
+def refuse_edited(tables: Sequence[Table]) -> None:
+    """Raise `InputError` if a line of the tables rests on a file that was edited after it was written."""
+    edited = sorted({row["edited"] for table in tables for row in table["rows"] if row["edited"]})
+    if edited:
+        raise InputError(
+            f"edited after it was written: {'; '.join(edited)}", remedy="delete it and run make measured again"
+        )
 
 
 def measured_summary(name: str, tables: Sequence[Table], profile: Mapping[str, Any], seeds: int, folder: str) -> str:
@@ -61,10 +71,11 @@ def _setting(table: Table, profile: Mapping[str, Any], seeds: int) -> str:
 
 def _profile_words(profile: Mapping[str, Any]) -> str:
     held_out = [abs(row["residual_share"]) for row in profile["measurement"]["held_out"]]
+    unfinished = wording.unfinished_fit(profile["measurement"])
     return (
         f"The profile is off by {median(held_out):.1%} in the median and by {max(held_out):.1%} at worst of "
         f"{len(held_out)} random steps that it was not fitted to; the reference step's time drifted by "
-        f"{profile['measurement']['drift']['ratio'] - 1:+.1%}."
+        f"{profile['measurement']['drift']['ratio'] - 1:+.1%}." + (f" Warning: {unfinished}." if unfinished else "")
     )
 
 

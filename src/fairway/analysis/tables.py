@@ -53,6 +53,12 @@ def edited_pages(table: Path) -> list[str]:
     return [page.name for page in there if sha256(page) != pages[page.name]]
 
 
+def edited_lines(table: Path) -> list[str]:
+    """Return what a table's lines rest on that was edited after it was written, as its column ``edited`` names it."""
+    rows = read_table(table, frozenset(), "run the workflow, which writes it").get("rows", [])
+    return sorted({row["edited"] for row in rows if row.get("edited")})
+
+
 def read_table(path: Path, keys: frozenset[str], remedy: str) -> Document:
     """Read a JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one."""
     try:

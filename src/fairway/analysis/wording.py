@@ -36,6 +36,12 @@ def policy(name: str) -> str:
     return f"{name} (PEEK-like)" if re.split(r"[-+]", name)[0] == "peek" else name
 
 
+def unfinished_fit(measurement: Mapping[str, Any]) -> str:
+    """Say that a measured profile's fit stopped early; nothing where it did not."""
+    is_best = measurement.get("fit_is_best", True)
+    return "" if is_best else "the fit ended before it was the closest to the measured steps"
+
+
 def rests_on(evidence: str, *, edited: bool) -> str:
     """Say what a line rests on, and that it is not as it was written where a result of it was edited."""
     return f"{evidence}{_EDITED}" if edited else evidence

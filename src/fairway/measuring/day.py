@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.policies import make_policy
-from fairway.serving import Serving
 from fairway.traces.settings import settings
 from fairway.traces.workload import FloodWorkload, Workload, load_workload
 from fairway.yamlfile import read_yaml
@@ -98,11 +96,6 @@ class Day:
         unknown = {one.workload for one in self.stand_ins} - {Path(file).stem for file in files}
         if unknown:
             raise ValueError(f"stand_ins has {', '.join(sorted(unknown))}, which no stage measures")
-
-    def serving(self, policy: str) -> Serving:
-        """Return the server for a policy; its cache is what each trace asks for."""
-        limits = Limits(self.profile.cache_blocks, **vars(self.engine))
-        return Serving(limits, policy, self.model, self.device)
 
     def file_of(self, workload: str) -> str:
         """Return the file of a workload's name."""

@@ -56,10 +56,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Parts:
-    """Both tables in ms: shape (new,), and shape (new, prefix)."""
+    """Both tables in ms: shape (new,), and shape (new, prefix); ``is_best`` if no others are closer to the samples."""
 
     linear_ms: Float64Array
     attention_ms: Float64Array
+    is_best: bool
 
 
 def split(samples: Sequence[Sample], grid: Grid) -> Parts:
@@ -91,8 +92,9 @@ def split(samples: Sequence[Sample], grid: Grid) -> Parts:
     for row in range(len(news)):
         gauge[row, len(news) + row * len(prefixes)] = _GAUGE / max(sample.median_ms for sample in samples)
     values = np.concatenate([wanted, np.zeros(len(gauge))])
-    found = _sums(shape) @ least_squares_from_zero(np.concatenate([steps, gauge]), values)
-    return Parts(found[: len(news)], found[len(news) :].reshape(shape))
+    increments, is_best = least_squares_from_zero(np.concatenate([steps, gauge]), values)
+    found = _sums(shape) @ increments
+    return Parts(found[: len(news)], found[len(news) :].reshape(shape), is_best)
 
 
 def _sums(shape: tuple[int, int]) -> Float64Array:
@@ -102,10 +104,11 @@ def _sums(shape: tuple[int, int]) -> Float64Array:
     return np.block([[rows, zeros], [zeros.T, np.kron(rows, columns)]])
 
 
-def least_squares_from_zero(matrix: Float64Array, wanted: Float64Array) -> Float64Array:
+def least_squares_from_zero(matrix: Float64Array, wanted: Float64Array) -> tuple[Float64Array, bool]:
     """Return the ``x`` without negative values that makes ``matrix @ x`` closest to ``wanted``, by Lawson and Hanson.
 
-    Shapes: (rows, columns), (rows,) and (columns,).
+    Shapes: (rows, columns), (rows,) and (columns,). The search ends after some rounds: also returns whether it had come
+    to an end by then.
     """
     scale = np.linalg.norm(matrix, axis=0)
     matrix = matrix / scale
@@ -115,7 +118,7 @@ def least_squares_from_zero(matrix: Float64Array, wanted: Float64Array) -> Float
         pull = matrix.T @ (wanted - matrix @ found)
         pull[free] = 0.0
         if pull.max() <= _NO_PULL:
-            break
+            return found / scale, True
         free[pull.argmax()] = True
         while True:
             goal = np.zeros_like(found)
@@ -127,8 +130,7 @@ def least_squares_from_zero(matrix: Float64Array, wanted: Float64Array) -> Float
             free &= found > _NOTHING
             found[~free] = 0.0
         found = goal
-    solution: Float64Array = found / scale
-    return solution
+    return found / scale, False
 
 
 def linear_fit(grid: Grid, parts: Parts) -> dict[str, float]:

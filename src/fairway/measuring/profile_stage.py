@@ -71,11 +71,22 @@ def take_profile(
         "date": origin.date,
         "grid": asdict(grid),
         "seed": seed,
+        "fit_is_best": parts.is_best,
         "drift": _drift(reference_ns),
         "fitted": residuals([samples[chunks] for chunks in fitted], profile),
         "held_out": residuals([samples[chunks] for chunks in held_out], profile),
     }
     return document
+
+
+def unfinished_fit(document: Mapping[str, Any]) -> str:
+    """Say that the fit of a profile's document stopped early, and what to do; nothing where it did not."""
+    if document[MEASUREMENT]["fit_is_best"]:
+        return ""
+    return (
+        "the fit ended before it was the closest to the measured steps. Remedy: look at the residuals, and measure "
+        "with more --repeats where they are large"
+    )
 
 
 def _document(grid: Grid, parts: Parts, origin: Origin) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairway.errors import InputError
-from fairway.files import sha256, write_json
+from fairway.files import is_sealed, sha256, write_sealed
 from fairway.hooks import Hooks
 from fairway.measuring.lone import lone_fit
 from fairway.profile import Profile
@@ -35,6 +36,7 @@ class Run:
 
     serving: Serving
     profile: Profile
+    profile_sha256: str
     label: str
     device: str
     versions: dict[str, str]
@@ -69,8 +71,15 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
         facts.append({**_facts(labels.seed, measured), **more})
         refusals += [f"{file}: {message}" for message in measured.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
-    write_json(folder / MEASUREMENT, {**_settings(run), "runs": facts})
+    write_sealed(folder / MEASUREMENT, {**_settings(run), "runs": facts})
     return refusals
+
+
+def put_in_place(measured: Path, folder: Path) -> None:
+    """Let measured rows take the place of what lies in ``folder``."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    measured.replace(folder)
 
 
 def is_measured(run: Run, files: Sequence[Path], folder: Path) -> bool:
@@ -78,7 +87,7 @@ def is_measured(run: Run, files: Sequence[Path], folder: Path) -> bool:
     try:
         facts = json.loads((folder / MEASUREMENT).read_text(encoding="utf-8"))
         traces = sorted(read_runs(folder)["trace_sha256"].to_pylist())
-        is_edited = bool(edited_files(folder))
+        is_edited = not is_sealed(facts) or bool(edited_files(folder))
     except (OSError, ValueError, InputError):
         return False
     settings = {key: facts.get(key) for key in _settings(run)}
@@ -91,6 +100,7 @@ def _settings(run: Run) -> dict[str, Any]:
     return {
         "device": run.device,
         "versions": run.versions,
+        "profile_sha256": run.profile_sha256,
         "model": run.serving.model,
         "arguments": run.serving.arguments(port=0),
     }

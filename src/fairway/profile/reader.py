@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +27,7 @@ from fairway.profile.step_time import (
 )
 
 FORMAT = 1
+_SUFFIXES = frozenset({".toml", ".json"})
 EVIDENCE = ("modelled", "measured")
 PREVIEW = "prefill_preview"  # key of what check_profile.py adds for people
 MEASUREMENT = "measurement"  # key of how a profile was measured, for people
@@ -51,13 +54,8 @@ def load_profile(source: Path | str) -> Profile:
 def read_document(source: Path | str) -> Mapping[str, Any]:
     """Return the parsed profile file, its values unchecked; `InputError` if it is broken, or edited under its seal."""
     path = Path(source)
-    if path.suffix not in {".toml", ".json"}:
-        if str(source) not in profile_names():
-            raise InputError(
-                f"unknown profile {str(source)!r}",
-                remedy=f"give a .toml or .json file or one of {', '.join(profile_names())}",
-            )
-        return tomllib.loads((_SHIPPED / f"{source}.toml").read_text(encoding="utf-8"))
+    if path.suffix not in _SUFFIXES:
+        return tomllib.loads(_file_of(source).read_text(encoding="utf-8"))
     try:
         text = path.read_text(encoding="utf-8-sig")
         document = tomllib.loads(text) if path.suffix == ".toml" else jsontext.parse(text)
@@ -72,6 +70,22 @@ def read_document(source: Path | str) -> Mapping[str, Any]:
             "was edited after it was written", file=path, remedy="delete it and run scripts/check_profile.py again"
         )
     return without_seal(document)
+
+
+def sha256_of_profile(source: Path | str) -> str:
+    """Return the checksum of a profile's file, in hexadecimal; `InputError` for an unknown name."""
+    return hashlib.sha256(_file_of(source).read_bytes()).hexdigest()
+
+
+def _file_of(source: Path | str) -> Path | Traversable:
+    path = Path(source)
+    if path.suffix in _SUFFIXES:
+        return path
+    if str(source) in profile_names():
+        return _SHIPPED / f"{source}.toml"
+    raise InputError(
+        f"unknown profile {str(source)!r}", remedy=f"give a .toml or .json file or one of {', '.join(profile_names())}"
+    )
 
 
 def profile_from(document: Mapping[str, Any], file: str) -> Profile:

@@ -46,7 +46,11 @@ def draw(tables: Sequence[Mapping[str, Any]], layout: Layout) -> Figure:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="upper center", ncols=3)
     about = tables[0]
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    figure.text(0.01, 0.01, f"measured, {about['device']}, {about['model']}; {versions}", fontsize=5, va="bottom")
+    said = f"measured, {about['device']}, {about['model']}; {versions}"
+    edited = dict.fromkeys(f"{row['workload']}/{row['policy']}" for row in rows if row["edited"])
+    if edited:
+        said += f"\nEDITED after it was written: {', '.join(edited)}"
+    figure.text(0.01, 0.01, said, fontsize=5, va="bottom")
     figure.subplots_adjust(left=0.08, right=0.99, top=0.8, bottom=0.34)
     return figure
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from fairway.analysis import wording
 from fairway.analysis.figures import style
 
 
@@ -41,6 +42,8 @@ def draw(profile: Mapping[str, Any], layout: Layout) -> Figure:
     figure.legend(*axes.get_legend_handles_labels(), loc="upper center", ncols=3, handlelength=1, columnspacing=1)
     versions = ", ".join(f"{name} {version}" for name, version in measurement["versions"].items())
     text = f"measured, {profile['device']}, {profile['model']}; {versions}\ndrift {measurement['drift']['ratio']:.3f}"
+    unfinished = wording.unfinished_fit(measurement)
+    text += f"; WARNING: {unfinished}" if unfinished else ""
     figure.text(0.01, 0.01, text, fontsize=5, va="bottom", wrap=True)
     figure.subplots_adjust(left=0.18, right=0.97, top=0.9, bottom=0.27)
     return figure
