@@ -16,6 +16,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -222,8 +223,25 @@ def measure(policy: str, waiting: int, new_tokens: int, steps: int, walks: int, 
     pair = Pair(policy, waiting, new_tokens, seed)
     for _ in range(WARM_UP_STEPS):
         pair.step()
+    with _frozen():
+        return _measured(pair, policy, waiting, new_tokens, steps, walks)
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """Keep what there is out of the garbage collector's sight, as vLLM's server does once it is up.
+
+    Until the end only: what stays frozen is never given back, and each pair of schedulers takes gigabytes.
+    """
     gc.collect()
-    gc.freeze()  # as vLLM's server does once it is up
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _measured(pair: Pair, policy: str, waiting: int, new_tokens: int, steps: int, walks: int) -> Cost:
     order_us, added_us, plain_us, admitted, changed = [], [], [], [], []
     for _ in range(steps):
         before_ns = pair.ordered.order_ns, pair.ordered.step_ns, pair.plain.step_ns
