@@ -38,7 +38,7 @@ load_engine()  # says so if vLLM is missing, before the next lines need it
 from fairway.vllm.build import build_scheduler  # noqa: E402
 from fairway.vllm.engine import VllmEngine  # noqa: E402
 from fairway.vllm.hashes import BlockHashes  # noqa: E402
-from fairway.vllm.plugin import ordering  # noqa: E402
+from fairway.vllm.plugin import clock  # noqa: E402
 from fairway.vllm.plugin.schedulers import OrderedByPolicy  # noqa: E402
 from fairway.vllm.scheduler import LoggedScheduler  # noqa: E402
 from fairway.vllm.versions import installed_version  # noqa: E402
@@ -129,7 +129,7 @@ class PluginEngine(TimedEngine):
     def schedule(self, now_ns: int) -> Step:
         """Let the plugin see the virtual time, of which requests have their arrivals."""
         self.tried = []
-        with mock.patch.object(ordering, "time_ns", lambda: now_ns):
+        with mock.patch.object(clock, "time_ns", lambda: now_ns):
             return super().schedule(now_ns)
 
     def _timed(self, function: Callable[..., None]) -> Callable[..., None]:

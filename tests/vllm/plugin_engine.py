@@ -6,7 +6,7 @@ import fairway.vllm.engine as vllm_engine
 from fairway.policies import make_policy
 from fairway.vllm.build import build_scheduler
 from fairway.vllm.engine import VllmEngine
-from fairway.vllm.plugin import ordering
+from fairway.vllm.plugin import clock
 from fairway.vllm.plugin.ordering import Ordering
 from fairway.vllm.plugin.schedulers import OrderedByPolicy
 from fairway.vllm.scheduler import LoggedScheduler
@@ -38,7 +38,7 @@ def plugin_engine(monkeypatch, settings: dict[str, Any]):
             monkeypatch.setattr(Ordering, "_walk", observed)
 
         def schedule(self, now_ns):
-            monkeypatch.setattr(ordering, "time_ns", lambda: now_ns)
+            monkeypatch.setattr(clock, "time_ns", lambda: now_ns)
             return super().schedule(now_ns)
 
     return PluginEngine

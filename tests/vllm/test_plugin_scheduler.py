@@ -17,13 +17,14 @@ from vllm.v1.request import RequestStatus
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.policies import Policy, registry
-from fairway.vllm.plugin import FairwayScheduler
+from fairway.vllm.plugin import FairwayScheduler, clock
 from fairway.vllm.plugin.counts import Counts
 from fairway.vllm.plugin.schedulers import AsyncPolicyScheduler, PolicyScheduler
 
 from .connector import WithConnector
 from .plugin_server import PluginServer, prompt
 
+SECOND_NS = 10**9
 KINDS = [PolicyScheduler, AsyncPolicyScheduler]
 
 
@@ -113,6 +114,28 @@ def test_preempted_requests_return_with_their_first_arrival():
             assert view.arrival_ns.tolist() == sorted(int(name) * 10**9 for name in waiting)
     assert preempted
     assert [len(server.tokens[f"{number}"]) for number in range(4)] == [60] * 4
+
+
+def test_a_clock_that_is_set_back_stops_no_wait_and_makes_nobody_younger(monkeypatch):
+    server = PluginServer(limits=Limits(cache_blocks=30, budget_tokens=256), policy="fcfs")
+    ordering, queue = server.scheduler.ordering, server.scheduler.waiting
+    monkeypatch.setattr(clock, "time_ns", lambda: 5_000 * SECOND_NS)
+    for number in range(4):
+        server.submit(f"{number}", prompt(number, 112), output_tokens=60, arrival_s=4_000 + number)
+    while not server.step().preempted_req_ids:
+        pass
+    monkeypatch.setattr(clock, "time_ns", lambda: 1_000 * SECOND_NS)
+    server.submit("stamped before", prompt(4, 112), arrival_s=5_001)
+    server.submit("stamped after", prompt(5, 112), arrival_s=1_001)
+    ordering._follow(queue)
+    monkeypatch.setattr(clock, "time_ns", lambda: 1_007 * SECOND_NS)
+    ordering._start_over(queue)  # everybody is taken in anew
+    ordering._follow(queue)
+    view = ordering._waiting.view(ordering._now_ns)
+    waits_s = {ordering._waiting.at(place).request_id: wait / SECOND_NS for place, wait in enumerate(view.wait_ns)}
+    first_s = {str(number): 1_007 - number for number in range(4)}
+    assert waits_s == {name: first_s.get(name, 7) for name in waits_s}
+    assert {"stamped before", "stamped after"} < set(waits_s), "and one that was preempted"
 
 
 @pytest.fixture

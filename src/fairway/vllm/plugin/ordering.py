@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from time import perf_counter_ns, time_ns
+from time import perf_counter_ns
 from typing import Any
 
 from vllm.v1.core.sched.interface import PauseState
@@ -13,11 +13,13 @@ from vllm.v1.core.sched.interface import PauseState
 from fairway.policies import Capability, Column, Policy, QueueView, checked_order, tell_of_hook
 from fairway.vllm.cache_log import cache_log
 from fairway.vllm.hits import WaitingHits, has_plain_blocks, logger
+from fairway.vllm.plugin.clock import SteadyClock
 from fairway.vllm.plugin.counts import Counts
 from fairway.vllm.plugin.queue import WatchedQueue
 from fairway.vllm.plugin.settings import ORDERING_FAILED, PluginSettings, prefill_time
 from fairway.vllm.plugin.waiting import Waiting
 
+NS_PER_S = 1_000_000_000
 SPREAD_EVERY_NS = 100_000_000  # nobody reads a gauge more often, and it costs a pass over the queue
 
 
@@ -35,6 +37,7 @@ class Ordering:
         self._settings = settings
         profile = settings.load_profile()
         self._prefill_time = prefill_time(profile, scheduler.max_num_scheduled_tokens)
+        self._clock = SteadyClock()
         self._waiting = self._empty_mirror()
         self._blocked: dict[Any, None] = {}  # not ready to run, by what vLLM says
         self._refused: dict[Any, None] = {}  # can never run; until vLLM has sent its client the error
@@ -102,7 +105,7 @@ class Ordering:
 
     def _follow(self, queue: WatchedQueue) -> None:
         """Bring the mirror up to date with the queue and the cache, whether anybody is ordered or not."""
-        self._now_ns = max(self._now_ns, time_ns())  # a clock that is set back makes nobody younger
+        self._now_ns = self._clock.now_ns()
         self._take_changes(queue)
         if self._knows_hits:
             self._waiting.refresh_hits()
@@ -202,9 +205,12 @@ class Ordering:
         if not self._settings.shadow and request.num_tokens > self._largest_tokens:
             self._refuse(request)
             return
-        number, is_new = self._waiting.add(request, self._now_ns, self._scheduler.hash_block_size)
+        number, is_new = self._waiting.add(request, self._arrival_ns(request), self._scheduler.hash_block_size)
         if is_new and Capability.ON_ARRIVAL in self.policy.capabilities:
             self.policy.on_arrival(number)
+
+    def _arrival_ns(self, request: Any) -> int:
+        return self._clock.since_ns(round(request.arrival_time * NS_PER_S))
 
     def _refuse(self, request: Any) -> None:
         """Let vLLM end a request with an error: it would wait for ever, and keep everybody behind it waiting."""

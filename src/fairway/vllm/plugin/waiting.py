@@ -10,7 +10,6 @@ from fairway.engine import PrefillTime, Request, WaitingQueue
 from fairway.policies import QueueView
 from fairway.vllm.hits import WaitingHits
 
-NS_PER_S = 1_000_000_000
 _HEAD_TOKENS = 32  # what `QueueView.head_id` stands for
 
 
@@ -30,12 +29,12 @@ class Waiting:
         self._vllm_of: dict[int, Any] = {}  # by number
         self._view: QueueView | None = None  # the latest, while it holds
         self._positions: dict[Any, int] = {}  # in it, of those who were asked for
-        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()  # number and first arrival
         self._numbered = 0
 
     def with_numbers_of(self, before: Waiting) -> Self:
         """Know the requests by the numbers that they had ``before``: a policy remembers these."""
-        self._numbers, self._numbered = before._numbers, before._numbered
+        self._known, self._numbered = before._known, before._numbered
         return self
 
     def __len__(self) -> int:
@@ -58,19 +57,20 @@ class Waiting:
             and mirrored.preemptions == request.num_preemptions
         )
 
-    def add(self, request: Any, now_ns: int, block_tokens: int) -> tuple[int, bool]:
-        """Take a vLLM request in, whose hashes are of blocks of so many tokens.
+    def add(self, request: Any, arrival_ns: int, block_tokens: int) -> tuple[int, bool]:
+        """Take a vLLM request in, whose hashes are of blocks of so many tokens; its first arrival counts.
 
         Return its number, and whether it is here for the first time.
         """
-        number = self._numbers.get(request)
-        is_new = number is None
-        if number is None:
-            number = self._numbers[request] = self._numbered
+        known = self._known.get(request)
+        is_new = known is None
+        if known is None:
+            known = self._known[request] = self._numbered, arrival_ns
             self._numbered += 1
+        number, first_arrival_ns = known
         mirrored = Request(
             request_id=number,
-            arrival_ns=min(round(request.arrival_time * NS_PER_S), now_ns),
+            arrival_ns=first_arrival_ns,
             prompt_tokens=request.num_tokens,  # what it had generated before a preemption is computed again
             output_tokens=0,
             chain=[],
@@ -130,7 +130,7 @@ class Waiting:
 
     def number(self, request: Any) -> int:
         """Return the number of a request that has been here."""
-        return self._numbers[request]
+        return self._known[request][0]
 
     def overtaken_tokens(self, admitted: Iterable[Any]) -> int:
         """Return the uncached tokens of those ``admitted``, all still here, that are younger than one left behind."""
