@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from fairway.analysis.summary import PAGES_BESIDE, PAGES_OF_A_RUN
+
 Tables = dict[str, Any]
 Check = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -26,10 +28,12 @@ def name(root: Path) -> str:
 @pytest.fixture
 def tables(root: Path, name: str) -> Tables:
     text = (root / f"docs/reference/{name}/reference.json").read_text(encoding="utf-8")
-    reference = json.loads(text)["tables"]
-    for table in ("scheduling", "second-seeds"):  # which no run has in its tables
-        reference.pop(table, None)
-    return reference
+    return of_a_run(json.loads(text)["tables"])
+
+
+def of_a_run(tables: Tables) -> Tables:
+    """Leave out what only stands beside a kept run."""
+    return {name: table for name, table in tables.items() if name in PAGES_OF_A_RUN}
 
 
 @pytest.fixture
@@ -55,6 +59,16 @@ def test_the_same_results_agree(tables: Tables, check: Check) -> None:
     done = check(tables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("agrees: all ")
+
+
+def test_what_stands_beside_any_kept_run_is_no_difference(root: Path, check: Check) -> None:
+    beside = set()
+    for file in sorted((root / "docs/reference").glob("*/reference.json")):
+        tables = json.loads(file.read_text(encoding="utf-8"))["tables"]
+        done = check(of_a_run(tables), config=file.parent.name)
+        assert done.stdout.splitlines()[-1].startswith("agrees: all "), f"{file}: {done.stdout}{done.stderr}"
+        beside |= tables.keys() - of_a_run(tables).keys()
+    assert beside == set(PAGES_BESIDE)
 
 
 def test_a_changed_verdict_and_moved_values_are_told(tables: Tables, check: Check) -> None:

@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.workflow.conftest import SAY_ALL, checksums, shell, tiny
 
+from fairway.analysis.summary import PAGES_OF_A_RUN
+
 pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs, which one process makes
 
 Process = subprocess.CompletedProcess[str]
@@ -117,12 +119,21 @@ def test_make_check_says_where_no_reference_is_kept(killed: Killed) -> None:
     assert "no reference of config/tiny.yaml is kept here" in refused.stdout
 
 
+def test_a_run_has_the_tables_that_are_compared_with_its_reference(plain: Path) -> None:
+    made = json.loads((plain / "results/tables/summary.json").read_text(encoding="utf-8"))
+    assert {"claims", "metrics", "comparison"} <= made.keys() <= PAGES_OF_A_RUN.keys()
+
+
 @pytest.mark.slow
 def test_make_check_names_an_edited_result(killed: Killed, shelf: Path) -> None:
     folder = shelf / "checked"
     shutil.copytree(killed.folder, folder, symlinks=True)
     places = "--summary results/tables/summary.json --config config/tiny.yaml --references docs/reference"
-    kept = shell(folder, f"PYTHONPATH=src python scripts/publish_reference.py {places} --date 2026-01-01 --commit none")
+    others = (
+        "--second-seeds docs/reference/second-seeds/reference.json --other-corpus docs/reference/full/reference.json"
+    )
+    keep = f"PYTHONPATH=src python scripts/publish_reference.py {places} {others} --date 2026-01-01 --commit none"
+    kept = shell(folder, keep)
     assert kept.returncode == 0, kept.stdout
     check = "make check CONFIG=config/tiny.yaml CORES=1"
     agreed = shell(folder, check)

@@ -8,10 +8,9 @@ from typing import Any
 
 from fairway.analysis import wording
 from fairway.analysis.claims_table import edit_words
+from fairway.analysis.summary import PAGES_BESIDE
 from fairway.analysis.tables import Document
 
-# Times of a machine, and what another run adds beside a reference's own tables.
-NOT_OF_THE_RUN = ("scheduling", "second-seeds")
 # The texts that a table was rendered as, by checksum, marks of edited results, which are told by themselves, and what
 # was measured elsewhere and stands beside a run's own answers.
 _NO_VALUES = ("pages", "edited", "edits", "measured")
@@ -63,7 +62,7 @@ def compare_with_reference(reference: Document, fresh: Document) -> Comparison:
         reference: tables by name, as in ``reference.json``.
         fresh: tables by name, as in ``summary.json``.
     """
-    ours = {name: table for name, table in reference.items() if name not in NOT_OF_THE_RUN}
+    ours = {name: table for name, table in reference.items() if name not in PAGES_BESIDE}
     pairs = list(_pairs((), ours, dict(fresh)))
     moved = [Moved(where, old, new) for where, old, new in pairs if not _is_same(old, new)]
     verdicts = [one for one in moved if one.where[:2] == ("claims", "claims") and one.where[-1] == "verdict"]

@@ -16,17 +16,22 @@ from fairway.analysis.tables import Document, read_table
 from fairway.analysis.variants import variants_markdown
 from fairway.errors import InputError
 
-PAGES: Mapping[str, Callable[[Document], str]] = {
+Render = Callable[[Document], str]
+PAGES_OF_A_RUN: Mapping[str, Render] = {
     "claims": claims_markdown,
     "metrics": metrics_markdown,
     "comparison": comparison_markdown,
     "sensitivity": sensitivity_markdown,
     "regimes": regimes_markdown,
     "variants": variants_markdown,
+}
+# What stands beside a kept run's own tables: times of a machine, and the verdicts of other runs.
+PAGES_BESIDE: Mapping[str, Render] = {
     "second-seeds": second_seeds_markdown,
     "corpora": corpora_markdown,
     "scheduling": scheduling_markdown,
 }
+PAGES: Mapping[str, Render] = {**PAGES_OF_A_RUN, **PAGES_BESIDE}
 _REMEDY = "run the workflow, which writes it"
 
 
