@@ -35,6 +35,11 @@ VLLM_TESTS = $(if $(wildcard $(VLLM_STAMP)),$(VLLM_PYTHON),$(VENV_PYTHON)) -m py
 REFUSE_OLD_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo 'error: Python 3.11 or newer is needed. Remedy: make PYTHON=/path/to/python3.11 ...' >&2; exit 2; }
 
+# Of runs that begin at once, one sets an environment up; the others wait, and find it done.
+ALONE = set -e; exec 9>.venv-lock; $(PYTHON) -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'; \
+	stale=$$(for one in $^; do [ $@ -nt $$one ] || echo $$one; done); [ -n "$$stale" ] || exit 0
+INSTALL = $(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes
+
 # Scripts run by hand find the package through a .pth file, as an editable install would leave.
 define LINK_SOURCES
 import pathlib, sysconfig
@@ -66,9 +71,10 @@ reproduce: check-start $(RUN_STAMP) ## Run everything and print the claims table
 report: $(RUN_STAMP) ## Make the HTML report of CONFIG's run anew, without running anything: results/report.html.
 	$(REPORT)
 
-check-start: # `snakemake --cores 0` would wait for ever, and pip writes scripts that no folder with a " in its name can run
-	@case '$(subst ','\'',$(CURDIR))' in *\"*) \
-		echo 'error: the folder has a double quote in its name. Remedy: move or rename it.' >&2; exit 2;; esac
+check-start: # `snakemake --cores 0` would wait for ever, and a shell reads the names that pip puts into its scripts
+	@case '$(subst ','\'',$(CURDIR))' in *[\"\$$\`\\]*) \
+		echo 'error: the name of the folder has a double quote, dollar sign, backquote or backslash in it. Remedy: move' \
+			'or rename it.' >&2; exit 2;; esac
 	@test -w . || { echo 'error: this folder cannot be written to. Remedy: copy it, or see "outputs elsewhere" in README.md.' \
 		>&2; exit 2; }
 	@case "$(CORES)" in all|[1-9]|[1-9][0-9]|[1-9][0-9][0-9]) ;; *) \
@@ -175,38 +181,39 @@ clean: ## Remove what the workflow and the tools made, except environments and m
 
 $(RUN_STAMP): requirements/run.lock
 	@$(REFUSE_OLD_PYTHON)
-	@echo "Setting up .venv from $< (once, a minute or two)"
-	$(PYTHON) -m venv --clear .venv
-	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	@$(VENV_PYTHON) -c "$$LINK_SOURCES"
-	@touch $@
+	@$(ALONE); echo "Setting up .venv from $< (once, a minute or two)"; \
+		$(PYTHON) -m venv --clear .venv; \
+		$(INSTALL) -r $<; \
+		$(VENV_PYTHON) -c "$$LINK_SOURCES"; \
+		touch $@
 
 $(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
-	@echo "Adding the tools of development from $< (once)"
-	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	@touch $@
+	@$(ALONE); echo "Adding the tools of development from $< (once)"; \
+		$(INSTALL) -r $<; \
+		touch $@
 
 $(REAL_STAMP): requirements/real.lock $(RUN_STAMP)
-	@echo "Adding what real data needs from $< (once)"
-	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	@touch $@
+	@$(ALONE); echo "Adding what real data needs from $< (once)"; \
+		$(INSTALL) -r $<; \
+		touch $@
 
 $(VLLM_STAMP): requirements/vllm.lock requirements/vllm-torch.lock
 	@$(REFUSE_OLD_PYTHON)
-	@echo "Setting up .venv-vllm from $^ (once, two minutes, 2.6 GB)"
-	$(PYTHON) -m venv --clear .venv-vllm
-	@$(VLLM_INSTALL) -r requirements/vllm-torch.lock 2>/dev/null || \
+	@$(ALONE); echo "Setting up .venv-vllm from $^ (once, two minutes, 2.6 GB)"; \
+		$(PYTHON) -m venv --clear .venv-vllm; \
+		$(VLLM_INSTALL) -r requirements/vllm-torch.lock 2>/dev/null || \
 		$(VLLM_INSTALL) --index-url "$(TORCH_INDEX)" -r requirements/vllm-torch.lock || \
 		{ echo 'error: neither the sources that pip is set up with nor $(TORCH_INDEX) have the CPU build of torch in' \
 			'requirements/vllm-torch.lock for this Python and machine (Linux x86-64 is needed). Remedy: make vllm-env' \
-			'TORCH_INDEX=<an index that has it>.' >&2; exit 2; }
-	$(VLLM_INSTALL) -r requirements/vllm.lock
-	@$(VLLM_PYTHON) -c "$$LINK_SOURCES"
-	@touch $@
+			'TORCH_INDEX=<an index that has it>.' >&2; exit 2; }; \
+		$(VLLM_INSTALL) -r requirements/vllm.lock; \
+		$(VLLM_PYTHON) -c "$$LINK_SOURCES"; \
+		touch $@
 
 $(PEER_STAMP): requirements/peer.lock
 	@$(REFUSE_OLD_PYTHON)
-	@echo "Setting up .venv-aisimulate from $< (once, a minute, 550 MB)"
-	$(PYTHON) -m venv --clear .venv-aisimulate
-	$(PEER_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
-	@touch $@
+	@$(ALONE); echo "Setting up .venv-aisimulate from $< (once, a minute, 550 MB)"; \
+		$(PYTHON) -m venv --clear .venv-aisimulate; \
+		$(PEER_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+			-r $<; \
+		touch $@

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import positive, run
+from fairway.command import positive, refuse_overwriting, run
 from fairway.traces import read_trace, write_trace
 from fairway.traces.description import describe_trace
 
@@ -21,6 +21,7 @@ def main() -> int:
     )
     parser.add_argument("--out", required=True, type=Path, help="file to write")
     arguments = parser.parse_args()
+    refuse_overwriting(arguments.out, arguments.trace)
     trace = read_trace(arguments.trace, block_tokens=arguments.block_tokens)
     write_trace(trace, arguments.out)
     print(f"{arguments.out}: {describe_trace(trace)}")

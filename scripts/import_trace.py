@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import positive, run
+from fairway.command import positive, refuse_overwriting, run
 from fairway.files import write_text
 from fairway.traces import write_trace
 from fairway.traces.description import describe_trace
@@ -27,6 +27,7 @@ def main() -> int:
     )
     parser.add_argument("--out", required=True, type=Path, help="file to write, JSON lines or .parquet")
     arguments = parser.parse_args()
+    refuse_overwriting(arguments.out, arguments.trace)
     rule = ScreeningRule(arguments.max_model_tokens, arguments.failures_as_prefill)
     imported = import_trace(arguments.trace, arguments.format, rule)
     write_text(arguments.out.with_suffix(".verdicts.csv"), imported.verdict_table())

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.measured import measured_folders, slowness
-from fairway.command import run
+from fairway.command import refuse_overwriting, run
 from fairway.files import write_sealed
 from fairway.profile import load_profile, read_document
 
@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--measured", required=True, type=Path, help="list that scripts/measure.py wrote")
     parser.add_argument("--out", required=True, type=Path, help="profile to write (JSON)")
     arguments = parser.parse_args()
+    refuse_overwriting(arguments.out, arguments.profile, arguments.measured)
     factor = slowness(measured_folders(arguments.measured))
     document = dict(read_document(arguments.profile))
     efficiency = load_profile(arguments.profile).efficiency / factor

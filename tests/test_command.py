@@ -17,6 +17,7 @@ from fairway.errors import InputError
         ),
         (IsADirectoryError(21, "Is a directory", "out"), "error: out: Is a directory. Remedy: check the path"),
         (OSError(28, "No space left on device"), "error: No space left on device. Remedy: check"),
+        (OSError(28, "No space left on device", "out.json"), "error: out.json: No space left on device. Remedy: check"),
         (MemoryError(), "error: the memory does not hold that."),
     ],
 )

@@ -24,6 +24,18 @@ def test_lines_come_at_most_every_ten_seconds():
     ]
 
 
+def test_what_came_before_the_first_word_is_not_expected_again():
+    now = [0.0]
+    stream = io.StringIO()
+    progress = Progress("work", stream, clock_s=lambda: now[0])
+    now[0] = 50.0  # to compile
+    progress.update(0.02)
+    assert stream.getvalue() == ""
+    now[0] = 60.0
+    progress.update(0.27)
+    assert stream.getvalue() == "work: 27% after 60 s, about 29 s left\n"
+
+
 @pytest.mark.parametrize("share", [0.0, 0.001])
 def test_nothing_is_said_before_anything_is_done(share):
     stream = io.StringIO()

@@ -41,6 +41,11 @@ def use_sources(base: Path, deployment: DeploymentSettings) -> bool:
     return in_conda
 
 
+def is_compiled() -> bool:
+    """Say whether compiled code is kept from an earlier run."""
+    return any(Path(os.environ["NUMBA_CACHE_DIR"]).glob("fairway-core-*/*"))
+
+
 def quote_folder_of_notebooks() -> None:
     """Let a notebook run in a folder with a quote in its name: Snakemake 9 puts the name between quotes as it is."""
     preamble_of = PythonJupyterNotebook.get_preamble

@@ -39,6 +39,9 @@ TYPICAL_S = {
     "all": 0.1,
 }
 _UNKNOWN_RULE_S = 1.0  # as the figures take
+# What the first job of a rule compiles besides, once for each state of the code, on the same machine. That job's time
+# says nothing of the rule's others, nor do the times of those that began before its end.
+COMPILING_S = {"build_traces": 25.0, "replay": 10.0, "compute_bounds": 5.0, "check_exact": 5.0}
 
 
 Size = tuple[str, int]  # a rule of `TYPICAL_S`, and how many times its work a job does
@@ -50,13 +53,17 @@ class ProgressHandler(logging.Handler):
     Of a job that fails it prints which one, and where its log is.
     """
 
-    def __init__(self, sizes: Mapping[str, Size] | None = None) -> None:
+    def __init__(self, sizes: Mapping[str, Size] | None = None, *, compiles: bool = False) -> None:
         super().__init__()
         self._sizes = sizes or {}
+        self._compiling_s = dict(COMPILING_S) if compiles else {}  # of those that have not compiled yet
+        self._cold: set[int] = set()  # jobs that began before that
+        self._cold_s: list[float] = []
         self._clock = time.monotonic
         self._start_s = self._clock()
         self._planned: Counter[str] = Counter()  # jobs of each rule in this run
         self._running: dict[int, tuple[str, float]] = {}  # job id: rule, when it started
+        self._done: Counter[str] = Counter()
         self._names: dict[int, str] = {}  # job id: rule and wildcards
         self._measured_s: defaultdict[str, list[float]] = defaultdict(list)
 
@@ -65,8 +72,12 @@ class ProgressHandler(logging.Handler):
         event = getattr(record, "event", None)
         if event is LogEvent.RUN_INFO:
             self._planned = Counter({rule: count for rule, count in record.stats.items() if rule != "total"})
+            if any(self._known(rule) in self._compiling_s for rule in self._planned):
+                _say("the first jobs compile code, once: until then there may be no line for a minute")
         elif event is LogEvent.JOB_INFO:
             self._running[record.jobid] = (record.rule_name, self._clock())
+            if self._known(record.rule_name) in self._compiling_s:
+                self._cold.add(record.jobid)
             self._names[record.jobid] = " ".join([record.rule_name, *map(str, record.wildcards.values())])
         elif event is LogEvent.JOB_FINISHED and record.job_id in self._running:
             self._finish(record.job_id)
@@ -77,16 +88,19 @@ class ProgressHandler(logging.Handler):
     def _finish(self, job: int) -> None:
         rule, start_s = self._running.pop(job)
         now_s = self._clock()
-        self._measured_s[rule].append(now_s - start_s)
-        done, planned = sum(map(len, self._measured_s.values())), self._planned.total()
+        self._compiling_s.pop(self._known(rule), None)
+        self._done[rule] += 1
+        (self._cold_s if job in self._cold else self._measured_s[rule]).append(now_s - start_s)
+        done, planned = self._done.total(), self._planned.total()
         left = f", about {_in_words(self._left_s(now_s))} left" if done < planned else ""
         took, so_far = _in_words(now_s - start_s), _in_words(now_s - self._start_s)
         _say(f"{done} of {planned} jobs: {self._names[job]} ({took}); {so_far} so far{left}")
 
     def _left_s(self, now_s: float) -> float:
-        left_s = 0.0
+        planned_yet = {self._known(rule) for rule in self._planned if self._planned[rule] > self._done[rule]}
+        left_s = sum(seconds for rule, seconds in self._compiling_s.items() if rule in planned_yet) * self._speed()
         for rule, planned in self._planned.items():
-            left_s += self._expected_s(rule) * (planned - len(self._measured_s[rule]))
+            left_s += self._expected_s(rule) * (planned - self._done[rule])
         for rule, start_s in self._running.values():
             left_s -= min(now_s - start_s, self._expected_s(rule))
         return left_s / self._parallel_jobs(now_s)
@@ -94,6 +108,9 @@ class ProgressHandler(logging.Handler):
     def _expected_s(self, rule: str) -> float:
         measured_s = self._measured_s[rule]
         return sum(measured_s) / len(measured_s) if measured_s else self._typical_s(rule) * self._speed()
+
+    def _known(self, rule: str) -> str:
+        return self._sizes.get(rule, (rule, 1))[0]
 
     def _typical_s(self, rule: str) -> float:
         known, times = self._sizes.get(rule, (rule, 1))
@@ -106,17 +123,19 @@ class ProgressHandler(logging.Handler):
         return sum(measured for _, measured in done) / typical_s if typical_s else 1.0
 
     def _parallel_jobs(self, now_s: float) -> float:
-        busy_s = sum(map(sum, self._measured_s.values())) + sum(now_s - start for _, start in self._running.values())
+        busy_s = sum(map(sum, self._measured_s.values())) + sum(self._cold_s)
+        busy_s += sum(now_s - start for _, start in self._running.values())
         return max(1.0, busy_s / max(now_s - self._start_s, 1e-9))
 
 
-def report_progress(sizes: Mapping[str, Size], quiet: Collection[Quietness]) -> None:
+def report_progress(sizes: Mapping[str, Size], quiet: Collection[Quietness], *, compiles: bool) -> None:
     """Listen to this run's events; where Snakemake is to be quiet about rules, its lines about progress are left out.
 
-    ``sizes`` says of rules that are not in `TYPICAL_S` what their jobs amount to. ``--quiet progress`` would leave the
-    lines out as well, but then Snakemake does not even tell the events.
+    ``sizes`` says of rules that are not in `TYPICAL_S` what their jobs amount to, ``compiles`` whether no compiled code
+    is kept yet. ``--quiet progress`` would leave the lines out as well, but then Snakemake does not even tell the
+    events.
     """
-    logger.addHandler(ProgressHandler(sizes))
+    logger.addHandler(ProgressHandler(sizes, compiles=compiles))
     if Quietness.RULES in quiet:
         for handler in logger.handlers:
             if handler.name == "DefaultStreamHandler":

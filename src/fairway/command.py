@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from fairway.errors import EXIT_BAD_INPUT, InputError
+
+MOST = 10**12  # more tokens, blocks or seeds than anybody has
 
 
 def run(main: Callable[[], int]) -> None:
@@ -59,6 +62,13 @@ def in_step(arguments: argparse.Namespace, *names: str) -> Iterator[tuple[Any, .
     return zip(*given, strict=True)
 
 
+def refuse_overwriting(out: Path, *read: Path) -> None:
+    """Raise `InputError` if a script would write over a file that it reads."""
+    for path in read:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise InputError("is the file to be read, and would be written over", remedy="give another --out", file=out)
+
+
 def positive(text: str) -> int:
     """Read a whole number of at least 1, as an argparse type."""
     return _whole(text, 1)
@@ -70,7 +80,7 @@ def not_negative(text: str) -> int:
 
 
 def _whole(text: str, least: int) -> int:
-    value = int(text) if text.isascii() and text.lstrip("+-").isdigit() else None
-    if value is None or value < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+    value = int(text) if text.isascii() and text.lstrip("+-").isdigit() and len(text) < 100 else None
+    if value is None or not least <= value <= MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {MOST:,}")
     return value

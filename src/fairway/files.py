@@ -29,6 +29,10 @@ def atomic_path(target: Path) -> Iterator[Path]:
         yield part
         part.chmod(0o644)  # mkstemp makes private files; results are for everybody
         part.replace(target)
+    except OSError as error:
+        if error.filename is None:  # a write that fails, as on a full disk, does not know of what
+            error.filename = str(target)
+        raise
     finally:
         part.unlink(missing_ok=True)
 

@@ -19,15 +19,20 @@ class Progress:
         self._stream = stream
         self._clock_s = clock_s
         self._began_s = self._said_s = clock_s()
+        self._first: tuple[float, float] | None = None  # when it was first told of a share, and of which
 
     def update(self, share: float) -> None:
         """Take note that ``share`` (0 to 1) of the work is done."""
         now_s = self._clock_s()
-        if now_s - self._said_s < SECONDS_BETWEEN_LINES or share < LEAST_SHARE:
+        if self._first is None:
+            self._first = now_s, share
+        first_s, first_share = self._first
+        if now_s - self._said_s < SECONDS_BETWEEN_LINES or share - first_share < LEAST_SHARE:
             return
         self._said_s = now_s
+        # What came before the first word, such as compiling, does not come again.
+        left_s = (now_s - first_s) * (1 - share) / (share - first_share)
         spent_s = now_s - self._began_s
-        left_s = spent_s * (1 - share) / share
         print(f"{self._label}: {share:.0%} after {spent_s:.0f} s, about {left_s:.0f} s left", file=self._stream)
 
     def update_part(self, parts_done: int, parts: int, share: float) -> None:

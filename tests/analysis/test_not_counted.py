@@ -16,6 +16,7 @@ WINDOWS = {
     "left_out_tokens": [63] * 2,
     "of_tokens": [100] * 2,
     "left_out": ["prompts above 16,384 tokens"] * 2,
+    "corpus": ["real (lengths as published)"] * 2,
     "seed_replacements": [0, 3],
 }
 

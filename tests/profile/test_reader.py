@@ -20,6 +20,7 @@ GOOD = {
     "device": "d",
     "model": "m",
     "evidence": "measured",
+    "measurement": {"device": "d"},
     "source": "s",
     "efficiency": 1.0,
     "linear": {
@@ -56,7 +57,13 @@ def test_the_good_document_is_good():
         ("format", 2, "format must be 1"),
         ("name", None, "name is missing"),
         ("name", "", "name must be a text"),
+        ("name", "../n", "name is '../n'; it must begin with"),
+        ("name", "n\n", r"name is 'n\\n'; it must begin with"),
+        ("name", "a|b", "name is 'a|b'; it must begin with"),
+        ("device", "one\nother", "device must be a text of one line"),
         ("evidence", "guessed", "evidence must be one of"),
+        ("measurement", None, "evidence is 'measured', but no 'measurement' says how"),
+        ("measurement", {}, "evidence is 'measured', but no 'measurement' says how"),
         ("efficiency", 0, "efficiency must be above"),
         ("linear", 3, "linear must be a table"),
         ("linear.fit.per_token_ms", float("nan"), "linear.fit.per_token_ms must be a finite number"),
@@ -84,6 +91,11 @@ def test_the_good_document_is_good():
         ("attention.fit.constant", 1.0, "attention.fit.constant is not known"),
         ("linear.fit.per_token_ms", 1e308, "131,072 tokens take inf ms"),
         ("linear.fit.per_token_ms", 1e5, r"131,072 tokens take 1\.31e\+10 ms"),
+        (
+            "attention.fit.long",
+            {"above_product": 1.7, "per_new_token_ms": 0, "per_context_token_ms": 0, "per_product_ms": 0},
+            "attention.fit.long.above_product must be a whole number, not 1.7",
+        ),
         ("efficiency", 1e-320, "131,072 tokens take inf ms"),
     ],
 )

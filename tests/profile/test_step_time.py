@@ -19,6 +19,7 @@ def measured(linear=None, attention=None):
         "device": "d",
         "model": "m",
         "evidence": "measured",
+        "measurement": {"device": "d"},
         "source": "a test",
         "efficiency": 1.0,
         "linear": {"fit": {"floor_ms": 5.0, "constant_ms": 2.0, "per_token_ms": 0.04}},

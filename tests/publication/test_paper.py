@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fairway.analysis.causes import read_causes
+from fairway.analysis.claims import read_claims
 from fairway.analysis.claims_table import readers_table
 from fairway.analysis.figures.seal import is_whole
 from fairway.analysis.summary import read_summary
@@ -19,15 +21,24 @@ TEXTS = sorted((ROOT / "paper/text").glob("*.typ"))
 # What may stand in the text with a digit in it: names, and the formulas' constants. Every other number is a result or a
 # setting, and those come from facts.json.
 NAMES = re.compile(r"\bp50\b|\bp99\b|T\(n, 0\)|max\(1, c\)")
+COUNTS = re.compile(r"\b(?:two|three|four|five|six|seven|eight|nine|ten|twenty|hundred) (?:seeds|requests|runs)\b")
 
 
 def typed_numbers(text: str) -> list[str]:
-    return re.findall(r"\S*\d\S*", NAMES.sub("", text))
+    return re.findall(r"\S*\d\S*", NAMES.sub("", text)) + COUNTS.findall(text)
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
 def test_no_number_is_typed_by_hand(text: Path) -> None:
     assert typed_numbers(text.read_text(encoding="utf-8")) == []
+
+
+def test_no_number_is_typed_by_hand_in_a_cause() -> None:
+    claims = [claim.id for claim in read_claims(ROOT / "paper/claims.yaml").claims]
+    scenarios = re.compile(rf"\b(?:{'|'.join(path.stem for path in (ROOT / 'config/workloads').glob('*.yaml'))})\b")
+    for cause in read_causes(ROOT / "paper/causes.yaml", claims):
+        for sentence in cause.says:
+            assert typed_numbers(scenarios.sub("", re.sub(r"\{[^}]*\}", "", sentence))) == [], cause.claim
 
 
 @pytest.mark.parametrize("planted", ["a p99 of 8.5 s", "18 seeds", "#strong[4.6] times lower", "at 97%", "$x = 3$"])

@@ -12,12 +12,15 @@ from time_left import ProgressHandler, is_no_chatter
 class Run:
     """A run told event by event, with a clock that stands still in between."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, start_s: float = 0.0, **planned: int) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, start_s: float = 0.0, *, compiles: bool = False, **planned: int
+    ) -> None:
         self.now_s = 0.0
         monkeypatch.setattr("time_left.TYPICAL_S", {"calibrate": 15.0, "replay": 10.0})
         monkeypatch.setattr("time_left.JOB_START_S", start_s)
         monkeypatch.setattr("time_left.time.monotonic", lambda: self.now_s)
-        self.handler = ProgressHandler()
+        monkeypatch.setattr("time_left.COMPILING_S", {"replay": 30.0})
+        self.handler = ProgressHandler(compiles=compiles)
         self._tell(event=LogEvent.RUN_INFO, stats={**planned, "total": sum(planned.values())})
 
     def start(self, job: int, rule: str) -> None:
@@ -72,6 +75,27 @@ def test_what_was_measured_replaces_the_guess(
         run.finish(job)
     line = "2 of 3 jobs: replay w 2 (3 min 20 s); 6 min 40 s so far, about 3 min 20 s left"
     assert capsys.readouterr().err.splitlines()[-1] == line
+
+
+def test_what_is_compiled_once_says_nothing_of_later_jobs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(monkeypatch, compiles=True, calibrate=1, replay=4)
+    run.start(1, "calibrate")
+    run.now_s = 30.0
+    run.finish(1)
+    run.start(2, "replay")
+    run.now_s = 530.0
+    run.finish(2)
+    run.start(3, "replay")
+    run.now_s = 550.0
+    run.finish(3)
+    assert capsys.readouterr().err.splitlines() == [
+        "the first jobs compile code, once: until then there may be no line for a minute",
+        "1 of 5 jobs: calibrate w 1 (30 s); 30 s so far, about 2 min 20 s left",
+        "2 of 5 jobs: replay w 2 (8 min 20 s); 8 min 50 s so far, about 1 min 0 s left",
+        "3 of 5 jobs: replay w 3 (20 s); 9 min 10 s so far, about 40 s left",
+    ]
 
 
 def test_two_jobs_at_once_halve_the_time_left(

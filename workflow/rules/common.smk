@@ -15,7 +15,7 @@ from fairway.traces.catalogue import Catalogue, varied
 from fairway.traces.corpus import FILE_NAMES
 from fairway.yamlfile import read_yaml
 from batches import replay_batches, workloads_by_seeds
-from environment import missing_vllm, quote_folder_of_notebooks, use_sources
+from environment import is_compiled, missing_vllm, quote_folder_of_notebooks, use_sources
 from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, NOTEBOOK_SOURCES
 from fingerprint import PUBLICATION_SOURCES, REGIME_SOURCES, TRACE_SOURCES, WATCHING_SOURCES
 from fingerprint import fingerprint, policy_fingerprint, scripts_of
@@ -258,4 +258,4 @@ SIZES = {
 }
 SIZES |= {traces_rule(seeds): ("build_traces", len(seeds)) for seeds in WORKLOADS_BY_SEEDS}
 if workflow.is_main_process:
-    report_progress(SIZES, workflow.output_settings.quiet or [])
+    report_progress(SIZES, workflow.output_settings.quiet or [], compiles=not is_compiled())

@@ -67,7 +67,7 @@ def appendix_table(
             _time(times, claim["id"]),
             "CPU",
             f"{verdict_words(claim)}; {_expected(claim)}".rstrip("; "),
-            evidence_words(claim),
+            evidence_words(claim, claims["corpora"]),
         )
         for claim in claims["claims"]
     ]

@@ -28,6 +28,7 @@ from fairway.yamlfile import KeyPath, YamlFile, read_yaml
 
 _SCHEMA = Path(__file__).with_name("causes.schema.json")
 _REMEDY = "correct it; the head of the file says what a cause is"
+_SAMPLE = "sample"
 _MEASURED_KEYS = frozenset({"configuration", "configuration_sha256", "expressions", "figures", "sample", "evidence"})
 
 
@@ -44,7 +45,7 @@ class Cause:
     """Why one claim does not hold, as the file of causes says it."""
 
     claim: str
-    says: tuple[str, ...]  # {name} stands for a figure, {name.low} and {name.high} for its interval's ends
+    says: tuple[str, ...]  # {name} is a figure, {name.low} and {name.high} its interval's ends, {sample} the seeds
     configuration: Path  # what the experiment runs
     figures: Mapping[str, Measure]
 
@@ -126,7 +127,7 @@ def _known(cause: Cause, measured: Path, root: Path) -> KnownCause:
     if found["configuration_sha256"] != sha256(root / cause.configuration):
         raise InputError(f"was measured before {cause.configuration} changed", remedy=remedy, file=measured)
     words = {name: _Words.of(name, figure) for name, figure in found["figures"].items()}
-    says = " ".join(sentence.format(**words) for sentence in cause.says)
+    says = " ".join(sentence.format(**words, sample=found["sample"]) for sentence in cause.says)
     return KnownCause(cause.claim, says, found["configuration"], found["sample"], found["evidence"])
 
 
@@ -153,7 +154,7 @@ class _Words:
 
 def _unknown_placeholders(sentence: str, figures: Mapping[str, Measure]) -> list[str]:
     names = [name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None]
-    return [name for name in names if re.sub(r"\.(low|high)$", "", name) not in figures]
+    return [name for name in names if name != _SAMPLE and re.sub(r"\.(low|high)$", "", name) not in figures]
 
 
 def _fault(source: YamlFile, path: KeyPath, problem: str) -> InputError:

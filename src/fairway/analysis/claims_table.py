@@ -136,7 +136,7 @@ def _table(document: Document) -> str:
                 verdict_words(claim),
                 *(measured["answers"].get(claim["id"], "-") for measured in document["measured"]),
                 _sweep(claim),
-                evidence_words(claim),
+                evidence_words(claim, document["corpora"]),
             )
             for claim in document["claims"]
         ),
@@ -240,10 +240,11 @@ def _sweep(claim: Mapping[str, Any]) -> str:
     return "-" if share is None else f"{100 * share:.0f}% of {claim['sweep']['detail']}"
 
 
-def evidence_words(claim: Mapping[str, Any]) -> str:
-    """Say what a claim's answer rests on."""
+def evidence_words(claim: Mapping[str, Any], corpora: Sequence[str]) -> str:
+    """Say what a claim's answer rests on; ``corpora`` are those of the run."""
     parts = [claim["evidence"]]
     if claim["sample"]:
+        parts.append(f"{' and '.join(corpora)} corpus")
         requests = wording.requests(claim["requests"], claim.get("distinct"))
         parts.append(f"{requests}, {claim['refused']:,} refused, {claim['sample']}")
     if claim["cases"]:

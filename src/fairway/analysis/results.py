@@ -18,6 +18,7 @@ WARM_UP = "warm-up"
 EVERY_ROW = slice(None)
 _DECIDED_BY = {"vllm-virtual": " with vLLM's own scheduler"}  # by backend; others follow the readable engine's rules
 
+_EMBEDDED = "embedded"  # the corpus in which nothing is recorded
 Array = npt.NDArray[Any]
 
 
@@ -126,14 +127,15 @@ class Result:
 
     @property
     def left_out(self) -> str:
-        """What of the recorded trace behind the requests is not replayed, in words; "" where there is none."""
+        """What of the trace behind the requests is not replayed, in words; "" where each request is made for its run."""
         left_out = [self.runs[f"left_out_{what}"] for what in ("requests", "tokens")]
         whole = [self.runs[f"of_{what}"] for what in ("requests", "tokens")]
         if np.ma.getmaskarray(left_out[0]).any():
             return ""
         requests, tokens, of_requests, of_tokens = (int(column[0]) for column in (*left_out, *whole))
+        origin = "generated" if self.corpus == _EMBEDDED else "recorded"
         return (
-            f"of the recorded trace {requests:,} of {of_requests:,} requests, {100 * tokens / of_tokens:.0f}% of its "
+            f"of the {origin} trace {requests:,} of {of_requests:,} requests, {100 * tokens / of_tokens:.0f}% of its "
             f"tokens ({self.runs['left_out'][0]})"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
@@ -34,6 +35,7 @@ MEASUREMENT = "measurement"  # key of how a profile was measured, for people
 _KEYS = ("format", "name", "device", "model", "evidence", "source", "efficiency", "linear", "attention")
 _MOST_TOKENS = 1 << 17  # of a prompt
 _MOST_MS = 1e9  # that they may take in one step: 11 days, more is a unit taken for another
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SHIPPED = resources.files("fairway.profile") / "data"
 
 
@@ -97,14 +99,16 @@ def profile_from(document: Mapping[str, Any], file: str) -> Profile:
     evidence = fields.text("evidence")
     if evidence not in EVIDENCE:
         fields.fail("evidence", f"must be one of {', '.join(EVIDENCE)}")
+    if evidence == "measured" and not fields.values.get(MEASUREMENT):
+        fields.fail("evidence", f"is 'measured', but no {MEASUREMENT!r} says how; scripts/measure_profile.py does")
     efficiency = fields.number("efficiency", above=0.0)
     linear, attention = fields.table("linear"), fields.table("attention")
     linear.only("fit", "table")
     attention.only("fit", "table")
     profile = Profile(
-        name=fields.text("name"),
-        device=fields.text("device"),
-        model=fields.text("model"),
+        name=fields.name("name"),
+        device=fields.line("device"),
+        model=fields.line("model"),
         evidence=evidence,
         source=fields.text("source"),
         efficiency=efficiency,
@@ -137,7 +141,7 @@ def _attention_fit(fields: _Fields) -> AttentionFit:
 def _long_context_fit(fields: _Fields) -> LongContextFit:
     fields.only("above_product", "per_new_token_ms", "per_context_token_ms", "per_product_ms")
     return LongContextFit(
-        int(fields.number("above_product")),
+        fields.whole("above_product"),
         fields.number("per_new_token_ms"),
         fields.number("per_context_token_ms"),
         fields.number("per_product_ms"),
@@ -196,6 +200,26 @@ class _Fields:
         if not isinstance(value, str) or not value:
             self.fail(key, "must be a text")
         return str(value)
+
+    def line(self, key: str) -> str:
+        """Return what stands in a line or a cell of a table."""
+        value = self.text(key)
+        if not value.isprintable():
+            self.fail(key, "must be a text of one line")
+        return value
+
+    def name(self, key: str) -> str:
+        """Return what names files and stands in tables."""
+        value = self.text(key)
+        if not _NAME.fullmatch(value):
+            self.fail(key, f"is {value!r}; it must begin with a letter or digit, and have only those and . _ + -")
+        return value
+
+    def whole(self, key: str) -> int:
+        value = self.number(key)
+        if not value.is_integer():
+            self.fail(key, f"must be a whole number, not {value!r}")
+        return int(value)
 
     def table(self, key: str) -> _Fields:
         value = self.get(key)

@@ -151,8 +151,10 @@ def _count(fields: dict[str, Any], name: str, least: int, place: Place) -> int:
     value = _field(fields, name, place)
     if not _is_integer(value):
         place.refuse(f"{name!r} is {_shown(value)}, not an integer", "give a whole number of tokens")
-    if not least <= value <= LARGEST_INT64:
+    if value < least:
         place.refuse(f"{name!r} is {_shown(value)}", f"give at least {least} tokens, or leave the request out")
+    if value > LARGEST_INT64:
+        place.refuse(f"{name!r} is too large ({_shown(value)})", f"give at most {LARGEST_INT64} tokens")
     return int(value)
 
 
