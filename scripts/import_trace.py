@@ -27,10 +27,12 @@ def main() -> int:
     )
     parser.add_argument("--out", required=True, type=Path, help="file to write, JSON lines or .parquet")
     arguments = parser.parse_args()
-    refuse_overwriting(arguments.out, arguments.trace)
+    verdicts = arguments.out.with_suffix(".verdicts.csv")
+    for out in (arguments.out, arguments.out.with_suffix(".header.json"), verdicts):
+        refuse_overwriting(out, arguments.trace)
     rule = ScreeningRule(arguments.max_model_tokens, arguments.failures_as_prefill)
     imported = import_trace(arguments.trace, arguments.format, rule)
-    write_text(arguments.out.with_suffix(".verdicts.csv"), imported.verdict_table())
+    write_text(verdicts, imported.verdict_table())
     write_trace(imported.trace, arguments.out)
     print(f"{arguments.out}: {describe_trace(imported.trace)}")
     if together := imported.trace.header.get("rounded_together"):

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from fairway.command import not_negative, positive, run
+from fairway.command import not_negative, positive, refuse_overwriting, run
 from fairway.errors import InputError
 
 
@@ -44,8 +44,26 @@ def test_a_fault_of_ours_keeps_its_traceback():
         run(lambda: 1 // 0)
 
 
+def test_no_file_is_read_and_written_over(tmp_path):
+    read = tmp_path / "a.csv"
+    read.write_text("a")
+    (tmp_path / "link.csv").symlink_to(read)
+    refuse_overwriting(tmp_path / "new.csv", read)
+    refuse_overwriting(read, tmp_path / "missing.csv")
+    for out in (read, tmp_path / "link.csv"):
+        with pytest.raises(InputError, match="would be written over"):
+            refuse_overwriting(out, tmp_path / "missing.csv", read)
+
+
 def test_numbers():
     assert (positive("7"), not_negative("0")) == (7, 0)
-    for read, text in ((positive, "0"), (positive, "-5"), (not_negative, "-1"), (positive, "1.5"), (positive, "²")):
+    for read, text in (
+        (positive, "0"),
+        (positive, "-5"),
+        (not_negative, "-1"),
+        (positive, "1.5"),
+        (positive, "²"),
+        (positive, "9" * 20),
+    ):
         with pytest.raises(argparse.ArgumentTypeError, match="no whole number"):
             read(text)

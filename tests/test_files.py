@@ -21,6 +21,13 @@ def test_a_sealed_document_is_whole_after_a_round_trip(document):
     assert without_seal(again) == without_seal(document)
 
 
+def test_a_write_that_fails_names_the_file(tmp_path):
+    with pytest.raises(OSError, match="No space") as error, atomic_path(tmp_path / "a.json"):
+        raise OSError(28, "No space left on device")
+    assert error.value.filename == str(tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_changed_or_unsealed_document_is_told():
     document = sealed({"load": 1.2, "name": "a"})
     assert not is_sealed({**document, "load": 1.3})

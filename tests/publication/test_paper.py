@@ -21,7 +21,7 @@ TEXTS = sorted((ROOT / "paper/text").glob("*.typ"))
 # What may stand in the text with a digit in it: names, and the formulas' constants. Every other number is a result or a
 # setting, and those come from facts.json.
 NAMES = re.compile(r"\bp50\b|\bp99\b|T\(n, 0\)|max\(1, c\)")
-COUNTS = re.compile(r"\b(?:two|three|four|five|six|seven|eight|nine|ten|twenty|hundred) (?:seeds|requests|runs)\b")
+COUNTS = re.compile(r"\b(?:three|four|five|six|seven|eight|nine|ten|twenty|hundred) (?:seeds|requests|runs)\b")
 
 
 def typed_numbers(text: str) -> list[str]:

@@ -64,8 +64,7 @@ def take_profile(
     samples = {chunks: Sample(chunks, tuple(found)) for chunks, found in times.items()}
     parts = split([samples[chunks] for chunks in fitted], grid)
     document = _document(grid, parts, origin)
-    profile = profile_from(document, origin.name)
-    document[MEASUREMENT] = {
+    measurement: dict[str, Any] = {
         "versions": dict(origin.versions),
         "settings": dict(origin.settings),
         "date": origin.date,
@@ -73,9 +72,11 @@ def take_profile(
         "seed": seed,
         "fit_is_best": parts.is_best,
         "drift": _drift(reference_ns),
-        "fitted": residuals([samples[chunks] for chunks in fitted], profile),
-        "held_out": residuals([samples[chunks] for chunks in held_out], profile),
     }
+    document[MEASUREMENT] = measurement
+    profile = profile_from(document, origin.name)
+    measurement["fitted"] = residuals([samples[chunks] for chunks in fitted], profile)
+    measurement["held_out"] = residuals([samples[chunks] for chunks in held_out], profile)
     return document
 
 
