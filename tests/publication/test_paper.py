@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,6 +72,27 @@ def test_the_paper_is_the_same_bytes_and_sealed(facts, tmp_path: Path) -> None:
     assert one == two
     assert one.startswith(b"%PDF-")
     assert is_whole(files[0])
+
+
+def test_no_letter_is_smaller_than_can_be_read(facts, tmp_path: Path) -> None:
+    typeset(ROOT / "paper", facts, [], tmp_path / "paper.pdf")
+    sizes = set()
+    for part in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", (tmp_path / "paper.pdf").read_bytes(), flags=re.DOTALL):
+        try:
+            drawn = zlib.decompress(part)
+        except zlib.error:  # not every stream is packed
+            continue
+        sizes |= {float(size) for size in re.findall(rb"/\w+ ([\d.]+) Tf", drawn)}
+    assert len(sizes) > 3
+    assert min(sizes) >= 6.5
+
+
+def test_every_figure_of_the_workflow_has_its_place_in_the_text(root: Path) -> None:
+    figures = "".join(path.read_text(encoding="utf-8") for path in (root / "workflow/rules").glob("*.smk"))
+    layout = (root / "paper/layout.typ").read_text(encoding="utf-8")
+    spoken_of = layout.split("#let spoken-of = (")[1].split("\n)\n")[0]
+    for figure in re.findall(r"in_report\(\"([a-z-]+)\"\)", figures):
+        assert f'"{figure}"' in spoken_of
 
 
 def test_a_run_with_little_in_it_has_a_paper_too(changed, sources: Sources, tmp_path: Path) -> None:

@@ -130,7 +130,8 @@ def test_make_check_names_an_edited_result(killed: Killed, shelf: Path) -> None:
     folder = shelf / "checked"
     shutil.copytree(killed.folder, folder, symlinks=True)
     places = "--summary results/tables/summary.json --config config/tiny.yaml --references docs/reference"
-    others = "--second-seeds docs/reference/second-seeds/reference.json --other-corpus docs/reference/real-subset/reference.json"
+    beside = "docs/reference"
+    others = f"--second-seeds {beside}/second-seeds/reference.json --other-corpus {beside}/real-subset/reference.json"
     keep = f"PYTHONPATH=src python scripts/publish_reference.py {places} {others} --date 2026-01-01 --commit none"
     kept = shell(folder, keep)
     assert kept.returncode == 0, kept.stdout

@@ -66,7 +66,7 @@ def _claims(document: Document) -> Document:
     return {
         "head": head_lines(document),
         "count": len(document["claims"]),
-        "edited": str(sum(bool(claim["edits"]) for claim in document["claims"]) or ""),
+        "edited": sum(bool(claim["edits"]) for claim in document["claims"]),
         "counts": [{"verdict": verdict, "count": counts[verdict]} for verdict in VERDICTS if counts[verdict]],
         "seeds": document["seeds"],
         "evidence": ", ".join(document["evidence"]) or "nothing",

@@ -13,10 +13,13 @@ from fairway.analysis.figures import style
 from fairway.errors import InputError
 
 COLUMNS = 3
-ROW_IN = 1.75
-NARROW = 30  # times its lower end: an axis that powers of ten alone would leave without labels
-_REAL = style.look("fairway")
-_EMBEDDED = style.look("lpm")
+ROW_IN = 1.9
+LABELS_APART = 0.16  # of a panel's width
+# The curves lie on each other nearly everywhere: the lower one is a pale band, so both are seen, in grey as well.
+_LINES: dict[str, dict[str, Any]] = {
+    "real": {"color": "#8fc1e3", "linestyle": "-", "linewidth": 4.5, "solid_capstyle": "butt"},
+    "embedded": {"color": "#222222", "linestyle": (0, (3.5, 1.8)), "linewidth": 1.3},
+}
 
 
 def plot(curves_file: Path, pdf: Path, svg: Path) -> None:
@@ -44,18 +47,17 @@ def draw(curves: list[dict[str, Any]]) -> Figure:
         axes.set_axis_off()
     for row in panels:
         row[0].set_ylabel("Share at or below")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2, handlelength=4)
     return figure
 
 
 def _draw_curve(axes: Axes, curve: dict[str, Any]) -> None:
-    for name, looks in (("real", _REAL), ("embedded", _EMBEDDED)):
+    for name, line in _LINES.items():
         values = curve[name]
         shares = [place / (len(values) - 1) for place in range(len(values))]
-        axes.plot(values, shares, color=looks.color, linestyle=looks.dashes, linewidth=1.4, label=name)
+        axes.plot(values, shares, label=name, **line)
     if min(curve["real"]) > 0:
         axes.set_xscale("log")
-        if max(curve["real"]) < NARROW * min(curve["real"]):
-            style.label_decades(axes.xaxis)
-    axes.set_xlabel(f"{curve['statistic']} (distance {curve['distance']:.3f})", fontsize=8)
+        style.label_apart(axes.xaxis, LABELS_APART)
+    axes.set_xlabel(f"{curve['statistic']}\n(distance {curve['distance']:.3f})", fontsize=8)
     style.label_panel(axes, curve["corpus"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,14 @@ _LOG_TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (10, (1, 2, 5)),
     (3, (1, 1.5, 2, 3, 4, 5, 7)),
     (0, (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)),
+)
+# Labels of so many decades, the densest first.
+_STEPS_APART: tuple[tuple[int, tuple[float, ...]], ...] = (
+    (1, (1, 1.5, 2, 3, 4.5, 7)),
+    (1, (1, 2, 5)),
+    (1, (1, 3)),
+    (1, (1,)),
+    (2, (1,)),
 )
 _LINE_IN = 0.135  # of text of 8 pt
 _LETTERS_PER_IN = 16.5
@@ -176,6 +186,28 @@ def label_decades(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=next(steps for spans, steps in _LOG_TICKS if high >= spans * low)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
+
+
+def label_apart(axis: Axis, apart: float) -> None:
+    """Label a logarithmic axis as densely as keeps labels a share of it apart; thousands are k, millions M."""
+    low, high = axis.get_view_interval()
+    least = apart * math.log10(high / low)
+    decades, steps = next((each for each in _STEPS_APART if _closest(*each) >= least), (math.ceil(least), (1.0,)))
+    axis.set_major_locator(LogLocator(base=10.0**decades, subs=steps))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _in_thousands(value)))
+    axis.set_minor_locator(NullLocator())
+
+
+def _closest(decades: int, steps: tuple[float, ...]) -> float:
+    """Return the smallest distance between two labels, in decades."""
+    return min(math.log10(after / before) for before, after in pairwise((*steps, 10.0**decades)))
+
+
+def _in_thousands(value: float) -> str:
+    for unit, name in ((1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:g}{name}"
+    return f"{value:g}"
 
 
 def label_panel(axes: Axes, title: str) -> None:

@@ -232,7 +232,7 @@
   const MARGIN = { left: 44, right: 12 };
 
   function drawChart() {
-    const one = scene(), width = Math.max(280, at("chart").clientWidth), high = 62, gap = 24, low = 18;
+    const one = scene(), width = Math.max(280, at("chart").clientWidth), high = 62, gap = 32, low = 18;
     const height = 2 * high + 2 * gap + low;
     const x = (ns) => MARGIN.left + ((ns - one.start_ns) / (one.end_ns - one.start_ns)) * (width - MARGIN.left - MARGIN.right);
     const runs = [...new Set(state.runs)].map((index) => one.runs[index]);
@@ -275,7 +275,7 @@
     const digits = most < 10 && unit !== 1 ? 1 : 0;
     svg.append(shape("text", { x: MARGIN.left - 6, y: top + 8, "text-anchor": "end" }, most.toFixed(digits)));
     svg.append(shape("text", { x: MARGIN.left - 6, y: top + high, "text-anchor": "end" }, "0"));
-    svg.append(shape("text", { x: MARGIN.left, y: top - 6 }, title));
+    svg.append(shape("text", { x: MARGIN.left + 8, y: top - 10 }, title)); // clear of both axes and of the cursor
     runs.forEach((run) => {
       let path = "";
       for (const step of run.steps) {
