@@ -127,7 +127,7 @@ class Result:
 
     @property
     def left_out(self) -> str:
-        """What of the trace behind the requests is not replayed, in words; "" where each request is made for its run."""
+        """What of the trace behind the requests is not replayed, in words; "" where each request is made for a run."""
         left_out = [self.runs[f"left_out_{what}"] for what in ("requests", "tokens")]
         whole = [self.runs[f"of_{what}"] for what in ("requests", "tokens")]
         if np.ma.getmaskarray(left_out[0]).any():
