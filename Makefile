@@ -47,6 +47,9 @@ pathlib.Path(sysconfig.get_path("purelib"), "fairway.pth").write_text(f"{pathlib
 endef
 export LINK_SOURCES
 
+# With status 2 a run ends that was refused before its first job: it has said why, and the folder may be another run's.
+UNLESS_REFUSED = status=$$?; [ $$status -ne 2 ] || exit 2;
+
 # Each job's times go into the report, so it is made after the run, and differs from run to run.
 REPORT = $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --quiet all --report results/report.html
 
@@ -62,7 +65,7 @@ RUN = $(VENV_PYTHON) -m snakemake --cores "$(CORES)" --configfile "$(CONFIG)"
 
 reproduce: check-start $(RUN_STAMP) ## Run everything and print the claims table (CONFIG=config/quick.yaml, CORES=all).
 	$(CHECK_CONFIG)
-	$(RUN) || { status=$$?; $(REPORT); exit $$status; }
+	$(RUN) || { $(UNLESS_REFUSED) $(REPORT); exit $$status; }
 	$(REPORT)
 	@echo "Report: results/report.html. Paper: results/paper/fairway.pdf. Notebook: results/notebooks/explore.html."
 	@echo "Claims: results/tables/claims.{md,csv,json}. Metrics: results/tables/metrics.{md,csv,json}."
@@ -125,7 +128,7 @@ COMPARE = PYTHONPATH=src $(VENV_PYTHON) scripts/check_reference.py --summary res
 # A run ends in an error where a result was edited; its tables are there all the same, and the comparison names it.
 check: check-start $(RUN_STAMP) ## Run CONFIG and compare it with its reference in docs/reference; an error at any difference.
 	$(CHECK_CONFIG)
-	$(RUN) || { $(RUN) --quiet all -- results/tables/summary.json && $(COMPARE); exit 1; }
+	$(RUN) || { $(UNLESS_REFUSED) $(RUN) --quiet all -- results/tables/summary.json && $(COMPARE); exit 1; }
 	$(COMPARE)
 
 appendix: reproduce ## Time the commands of the README's appendix in CONFIG's run, and show them beside its reference's values.

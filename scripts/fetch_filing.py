@@ -8,7 +8,6 @@ from pathlib import Path
 from fairway.command import run
 from fairway.sources.edgar.fetch import Edgar
 from fairway.sources.edgar.listing import find_filing
-from fairway.sources.edgar.text import extract_text, write_filing_text
 from fairway.sources.settings import read_sources
 
 
@@ -23,6 +22,8 @@ def main() -> int:
     parser.add_argument("--downloads", required=True, type=Path, help="folder of documents, <accession>.htm")
     parser.add_argument("--out", required=True, type=Path, help="file to write (JSON)")
     arguments = parser.parse_args()
+    from fairway.sources.edgar.text import extract_text, write_filing_text  # only now: --help needs no lxml
+
     source = read_sources(arguments.sources).edgar
     filing = find_filing(source.filings(), arguments.accession)
     text = extract_text(filing, Edgar(source, arguments.downloads).document(filing))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from snakemake.notebook import PythonJupyterNotebook
+from snakemake.notebook import JupyterNotebook, PythonJupyterNotebook
 from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 
@@ -55,6 +57,18 @@ def quote_folder_of_notebooks() -> None:
         return str(preamble_of(notebook)).replace(f"os.chdir(r'{folder}')", f"os.chdir({folder!r})")
 
     PythonJupyterNotebook.get_preamble = get_preamble
+
+
+def execute_notebooks_by_nbconvert() -> None:
+    """Answer that there is no papermill, which no environment here has: the shell that is asked says so aloud."""
+    execute = JupyterNotebook._execute_cmd
+
+    def execute_cmd(notebook: JupyterNotebook, cmd: str, **options: Any) -> Any:
+        if cmd == "papermill --version":
+            raise subprocess.CalledProcessError(127, cmd)
+        return execute(notebook, cmd, **options)
+
+    JupyterNotebook._execute_cmd = execute_cmd
 
 
 def missing_vllm(base: Path) -> str | None:

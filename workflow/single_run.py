@@ -29,14 +29,14 @@ def refuse_folder_that_cannot_be_written_to(snakefile: Path) -> None:
 
 
 def claim_folder() -> None:
-    """Lock the working directory for this process, and tidy it; end with status 1 if another run has it."""
+    """Lock the working directory for this process, and tidy it; end as on bad input if another run has it."""
     LOCK_FILE.parent.mkdir(exist_ok=True)
     file = LOCK_FILE.open("w", encoding="utf-8")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         print("error: another run is at work in this folder. Remedy: wait for it, or stop it.", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(EXIT_BAD_INPUT)
     _held.append(file)
     _remove_half_written()
 

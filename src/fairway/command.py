@@ -10,13 +10,21 @@ from typing import Any
 
 from fairway.errors import EXIT_BAD_INPUT, InputError
 
+# What is in no environment of `make reproduce`, by import name, and what sets it up.
+SET_UP_BY = {
+    **dict.fromkeys(["datasets", "llama_models", "lxml", "tiktoken"], "make real-env"),
+    **dict.fromkeys(
+        ["aiohttp", "prometheus_client", "torch", "vllm"], "make vllm-env, and run it with .venv-vllm/bin/python"
+    ),
+}
 MOST = 10**12  # more tokens, blocks or seeds than anybody has
 
 
 def run(main: Callable[[], int]) -> None:
     """Run a script's ``main`` and exit with its status; bad input prints one line and exits with status 2.
 
-    Bad input is also a path that cannot be read or written, and a size that the memory does not hold.
+    Bad input is also a path that cannot be read or written, a size that the memory does not hold, and a package that
+    has an environment of its own.
     """
     try:
         status = main()
@@ -27,6 +35,11 @@ def run(main: Callable[[], int]) -> None:
         status = _refuse(
             f"{where}{error.strerror or error}. Remedy: check the path, its permissions and the space left."
         )
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in SET_UP_BY:
+            raise
+        status = _refuse(f"the package {package} is not installed. Remedy: {SET_UP_BY[package]}.")
     except MemoryError:
         status = _refuse("the memory does not hold that. Remedy: give smaller sizes.")
     sys.exit(status)

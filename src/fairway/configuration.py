@@ -20,6 +20,7 @@ from fairway.yamlfile import KeyPath, YamlFile, merge, read_yaml
 
 SCHEMA_FILE = Path("workflow/schemas/config.schema.yaml")
 CONFIG_FOLDER = Path("config")
+TUNING = "-tuning"  # ends the names of workloads that parameters are chosen on
 _NO_VARIANTS: Mapping[str, Any] = {"policies": [], "workloads": {}}
 _Setting = TypeVar("_Setting")
 
@@ -209,6 +210,7 @@ def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None
     if values["profile"] not in profile_names():
         remedy = _closest(values["profile"], profile_names(), "profiles")
         raise faults.at(("profile",), f"unknown profile {values['profile']!r}", remedy)
+    _check_cases(values, faults)
     catalogue = Catalogue(root / CONFIG_FOLDER)
     for place, name in enumerate(values["workloads"]):
         with faults.said_at(("workloads", place)):
@@ -219,6 +221,39 @@ def _check_names(values: Mapping[str, Any], root: Path, faults: _Faults) -> None
                 _check_workloads_of(name, catalogue)
     _check_policies(values, faults)
     _check_workload_variants(values, catalogue, faults)
+    _check_tuning_seeds(values, faults)
+
+
+def _check_cases(values: Mapping[str, Any], faults: _Faults) -> None:
+    """Refuse names that would be one name where file names have no case: each has a folder of its own."""
+    registered = {name.casefold(): name for name in policy_names()}
+    _refuse_other_case(
+        registered, [(("policy_variants", name), name) for name in values.get("policy_variants", {})], faults
+    )
+    variants = values.get("workload_variants", _NO_VARIANTS)["workloads"]
+    _refuse_other_case({}, [(("workload_variants", "workloads", name), name) for name in variants], faults)
+    _refuse_other_case({}, [(("workloads", place), name) for place, name in enumerate(values["workloads"])], faults)
+
+
+def _refuse_other_case(known: dict[str, str], named: Sequence[tuple[KeyPath, str]], faults: _Faults) -> None:
+    """Raise InputError for a name that differs by case alone from one that is ``known`` or stands before it."""
+    for path, name in named:
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            problem = f"{name!r} and {other!r} differ by case alone, and are one file name on some systems"
+            raise faults.at(path, problem, "give one of them another name")
+
+
+def _check_tuning_seeds(values: Mapping[str, Any], faults: _Faults) -> None:
+    """Refuse results on seeds that parameters were chosen on."""
+    seeds: dict[KeyPath, set[int]] = {("seeds",): set(_seeds(values["seeds"]))}
+    seeds |= {("seeds_of", name): set(_seeds(raw)) for name, raw in values.get("seeds_of", {}).items()}
+    tuning = {path: those for path, those in seeds.items() if str(path[-1]).endswith(TUNING)}
+    for path in [path for path in seeds if path not in tuning]:
+        for (_, name), those in tuning.items():
+            if both := sorted(seeds[path] & those):
+                problem = f"{_dotted(path)} has seed {both[0]}, on which parameters are tuned (seeds_of.{name})"
+                raise faults.at(path, problem, "give seeds that are not among those of the tuning")
 
 
 def _check_workloads_of(name: str, catalogue: Catalogue) -> None:

@@ -1,6 +1,7 @@
 """What is kept of measurements, and what the README says of them."""
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -81,9 +82,16 @@ def test_what_rests_on_an_edited_file_is_not_published(table):
         refuse_edited([table])
 
 
-def test_publishing_keeps_the_files_and_shows_them(root, table, tmp_path):
+def test_make_keeps_the_files_and_shows_them(root, table, tmp_path):
     day = yaml.safe_load((root / "config/measured/cpu-loop.yaml").read_text(encoding="utf-8"))
-    source = tmp_path / "results" / day["profile"]["name"]
+    for name in ("Makefile", "scripts", "src", "config", "requirements"):
+        (tmp_path / name).symlink_to(root / name)
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / ".venv/.installed-run").touch()
+    source = tmp_path / "results/measured" / day["profile"]["name"]
     (source / "tables").mkdir(parents=True)
     (source / "figures").mkdir()
     for stage in ("first", "then", "claims"):
@@ -94,9 +102,8 @@ def test_publishing_keeps_the_files_and_shows_them(root, table, tmp_path):
         (source / "figures" / figure).write_text("<svg/>")
     readme = tmp_path / "README.md"
     readme.write_text("a\n<!-- measured runs: begin -->\nnone\n<!-- measured runs: end -->\nb\n")
-    command = [sys.executable, root / "scripts/publish_measured.py", "--day", root / "config/measured/cpu-loop.yaml"]
-    command += ["--results", tmp_path / "results", "--kept", tmp_path / "docs/measured", "--readme", readme]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ["make", "publish-measured", "DAY=config/measured/cpu-loop.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     text = readme.read_text(encoding="utf-8")
     assert "(docs/measured/cpu-tiny-llama/README.md)" in text

@@ -138,7 +138,10 @@ def serve(folder: Path, port: int = 0) -> tuple[Mirror, Server]:
 
 
 if __name__ == "__main__":
-    made, by_hand = serve(Path(sys.argv[1]), int(sys.argv[2]))
+    try:
+        made, by_hand = serve(Path(sys.argv[1]), int(sys.argv[2]))
+    except OSError as error:
+        sys.exit(f"error: port {sys.argv[2]}: {error.strerror}. Remedy: give another port, or stop what uses it.")
     print(json.dumps({"address": made.address}), flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

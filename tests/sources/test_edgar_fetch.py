@@ -5,6 +5,9 @@ import json
 import multiprocessing
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,6 +48,17 @@ def write_page(folder: Path, name: str, value: Any) -> None:
 
 
 FILINGS = [filing_of(cik) for cik in range(1, COMPANIES + 1)]
+
+
+def test_a_mirror_on_a_port_that_is_taken_ends_with_one_line(root: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, str(root / "tests/sources/mirror.py"), str(tmp_path), port]
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"error: port {port}: Address already in use. Remedy: give another port, or stop what uses it.\n"
+    )
 
 
 @pytest.fixture

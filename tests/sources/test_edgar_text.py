@@ -87,6 +87,25 @@ def test_text_below_hundreds_of_elements_is_kept() -> None:
     assert lines_of(f"<html><body>{'<div>' * depth}Net sales{'</div>' * depth}</body></html>") == ["Net sales"]
 
 
+@pytest.mark.parametrize("end", ["</div>", ""])  # unclosed elements nest as well
+@pytest.mark.parametrize("before", ["", "<p>x</q>&nope;" * 300])
+def test_text_below_thousands_of_elements_is_refused_and_never_lost(end: str, before: str, tmp_path: Path) -> None:
+    for depth in (2000, 2100, 5000):
+        document = tmp_path / "q.htm"
+        page = f"<html><body>{before}\n{'<div>' * depth}Net sales{end * depth}<p>Its end.</p></body></html>"
+        document.write_text(page, encoding="utf-8")
+        filing = pinned_filings()[0]
+        if depth == 2000:
+            text = extract_text(filing, document).text
+            assert "Net sales" in text and "Its end." in text
+            continue
+        with pytest.raises(InputError) as refused:
+            extract_text(filing, document)
+        said = str(refused.value)
+        assert said.startswith(f"{document}: {filing.ticker} {filing.period}, {filing.accession}: ")
+        assert "cannot be read behind line 2 (Excessive depth" in said and "Remedy: take the filing off" in said
+
+
 @pytest.mark.parametrize(
     ("content", "kind"),
     [

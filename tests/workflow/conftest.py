@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,42 @@ Process = subprocess.CompletedProcess[str]
 
 MADE = ["data", "results", "figures"]
 SAY_ALL = ["--quiet", "host"]  # the default profile leaves out the jobs' details, which tests read
+
+
+OF_VLLM = {"aiohttp", "prometheus_client", "torch", "vllm"}  # imported here, and in vLLM's environment alone
+# As where they are not installed: the finder of installed packages does not find them.
+HIDING = """\
+import sys
+from importlib.machinery import PathFinder
+
+HIDDEN = {hidden!r}
+
+
+class Finder(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in HIDDEN else PathFinder.find_spec(name, path, target)
+
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
+"""
+
+
+def of_run_lock(root: Path) -> set[str]:
+    """Return the import names of what `make reproduce` installs."""
+    text = (root / "requirements/run.lock").read_text(encoding="utf-8")
+    locked = {name.lower() for name in re.findall(r"^([\w.-]+)==", text, flags=re.MULTILINE)}
+    brought = packages_distributions().items()
+    return {name for name, by in brought if locked & {re.sub(r"[-_.]+", "-", one).lower() for one in by}}
+
+
+@pytest.fixture(scope="session")
+def run_lock_alone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder for PYTHONPATH that hides every package that is not in requirements/run.lock."""
+    folder = tmp_path_factory.mktemp("run-lock-alone")
+    hidden = sorted((set(packages_distributions()) | OF_VLLM) - of_run_lock(root))
+    (folder / "sitecustomize.py").write_text(HIDING.format(hidden=hidden), encoding="utf-8")
+    return folder
 
 
 def tiny(root: Path, *options: str) -> list[str]:

@@ -23,7 +23,7 @@ policies_of:
   sec-dynamic-a: [fairway, fairway-weight-2, fairway-floor-2, lpm+pgdsf]
   sweep: [fcfs, lpm, fairway]
 seeds_of:
-  sec-dynamic-a: {first: 900, count: 1}
+  sec-dynamic-a: {first: 700, count: 1}
   sweep: {first: 201, count: 3}
 """
 BAD = {  # what is replaced, by what: the line of the fault, what the message says
@@ -62,7 +62,7 @@ def test_a_workload_has_the_seeds_and_policies_of_its_own_its_family_or_the_run(
 ) -> None:
     configuration = load(APART)
     assert configuration.seeds_for("sec-flood") == (1, 2, 3, 4, 5)
-    assert configuration.seeds_for("sec-dynamic-a") == (900,)
+    assert configuration.seeds_for("sec-dynamic-a") == (700,)
     assert configuration.seeds_for("sweep-02") == (201, 202, 203)
     assert configuration.policies_for("sec-flood") == ("fcfs", "lpm", "fairway")
     assert configuration.policies_for("sec-dynamic-a") == (

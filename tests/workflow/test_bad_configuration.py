@@ -54,6 +54,41 @@ BAD = {  # what is replaced in quick.yaml, by what: where the fault is said to b
         "did you mean 'raw-ticks'?",
     ),
     "variant that does not suit": (VARIED, "reshuffled", "mooncake-0.9]", "unknown key 'paragraph_order'", "ticks"),
+    "policy variants of one name but for case": (
+        "  fairway-floor-2:",
+        "  Fairway-FLOOR-0.5:",
+        "  Fairway-FLOOR-0.5",
+        "'Fairway-FLOOR-0.5' and 'fairway-floor-0.5' differ by case alone",
+        "another name",
+    ),
+    "policy variant of a policy's name but for case": (
+        "  fairway-floor-2:",
+        "  Fairway:",
+        "  Fairway:",
+        "'Fairway' and 'fairway' differ by case alone",
+        "another name",
+    ),
+    "workload variants of one name but for case": (
+        "    raw-ticks: [mooncake-0.9]\n",
+        "    raw-ticks: [mooncake-0.9]\n    Raw-ticks: [mooncake-0.9]\n",
+        "    Raw-ticks",
+        "'Raw-ticks' and 'raw-ticks' differ by case alone",
+        "another name",
+    ),
+    "tuning seed among the seeds": (
+        "seeds: {first: 1,",
+        "seeds: {first: 899,",
+        "seeds:",
+        "seeds has seed 900, on which parameters are tuned (seeds_of.sec-dynamic-a-tuning)",
+        "not among those of the tuning",
+    ),
+    "tuning seed among another workload's seeds": (
+        "seeds_of:\n",
+        "seeds_of:\n  sec-flood: {first: 895, count: 9}\n",
+        "  sec-flood:",
+        "seeds_of.sec-flood has seed 900, on which parameters are tuned",
+        "not among those of the tuning",
+    ),
     "unknown policy of variants": ("[fcfs]", "[fifo]", "[fifo]", "unknown policy 'fifo'", "fcfs"),
 }
 
@@ -138,6 +173,16 @@ def test_real_data_run_under_every_policy(name: str, root: Path) -> None:
         assert real.workloads == tuple(workload for workload in full.workloads if not workload.startswith("sweep-"))
     else:
         assert real.workload_variants.policies == full.policies
+
+
+def test_the_tuning_seed_is_refused_wherever_it_comes_from(tmp_path: Path, root: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("# Mine\nseeds: {first: 899, count: 5}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="seeds has seed 900, on which parameters are tuned") as caught:
+        load_configuration([root / "config/tiny.yaml", root / "config/quick.yaml", file], root)
+    assert (caught.value.file, caught.value.line) == (file, 2)
+    file.write_text("seeds: {first: 899, count: 1}\nseeds_of: {sweep: {first: 901, count: 3}}\n", encoding="utf-8")
+    assert load_configuration([root / "config/quick.yaml", file], root).seeds == (899,)
 
 
 def test_the_second_seeds_are_no_others_ones(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,36 +14,31 @@ pytestmark = pytest.mark.xdist_group("dag")
 
 ZIP = "tests/workflow/test_dag.py::test_make_reproduce_in_a_download_without_git"
 CHECK = "tests/workflow/test_dag.py::test_make_check_names_an_edited_result"
-PLANNED = "tests/workflow/test_commands.py::test_each_command_of_snakemake_is_planned_as_it_stands"
+SMALL = "tests/workflow/test_commands.py::test_a_small_run_goes_through_the_same_command"
 ACTIVATED = "tests/workflow/test_commands.py::test_the_environment_is_activated"
 BEFORE_THE_TESTS = ".ci/run"
-# The command as it stands in the README, and what runs it; of a `make` the scripts that it calls.
+# The command as it stands in the README, and what runs it; of a whole run `SMALL_RUNS` has what runs in its place.
 RUN_BY = {
     "make reproduce": ZIP,
     "make test": BEFORE_THE_TESTS,
     "make reproduce CONFIG=config/tiny.yaml": ZIP,
-    "make report": "tests/workflow/test_report.py::test_every_result_stands_in_its_category_under_a_caption",
+    "make report": SMALL,
     "make check": CHECK,
     ". .venv/bin/activate": ACTIVATED,
-    "snakemake --cores 1": PLANNED,
+    "snakemake --cores 1": SMALL,
     "snakemake --cores 1 --use-conda": "tests/workflow/test_conda.py::test_the_same_bytes_as_without_conda",
-    "snakemake --cores 2 --configfile config/full.yaml": PLANNED,
-    "snakemake --cores 1 section_5_2": PLANNED,
-    "snakemake --cores 1 replays": PLANNED,
-    "snakemake --cores 2 --directory /somewhere/else -s Snakefile": PLANNED,
-    "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": (
-        "tests/workflow/test_cluster.py::test_slurm_s_plugin_reads_the_profile_beside_the_default_one"
-    ),
-    "make reference CONFIG=...": "tests/analysis/test_scripts.py::test_a_reference_is_published_into_a_readme",
-    "make reference CONFIG=config/second-seeds.yaml": "tests/analysis/test_second_seeds.py",
-    "make reference CONFIG=config/quick.yaml": (
-        "tests/analysis/test_scripts.py::test_a_reference_is_published_into_a_readme"
-    ),
-    "make causes CONFIG=config/causes/<name>.yaml": "tests/analysis/test_causes.py",
+    "snakemake --cores 2 --configfile config/full.yaml": SMALL,
+    "snakemake --cores 1 section_5_2": SMALL,
+    "snakemake --cores 1 replays": SMALL,
+    "snakemake --cores 2 --directory /somewhere/else -s Snakefile": SMALL,
+    "make reference CONFIG=...": SMALL,
+    "make reference CONFIG=config/second-seeds.yaml": SMALL,
+    "make reference CONFIG=config/quick.yaml": SMALL,
+    "make causes CONFIG=config/causes/<name>.yaml": SMALL,
     "make peer-env": BEFORE_THE_TESTS,
     "make vllm-env": BEFORE_THE_TESTS,
-    "make preflight": "tests/measuring/test_day.py::test_the_script_prints_hours_and_checks",
-    "make publish-measured": "tests/analysis/test_measured_page.py::test_publishing_keeps_the_files_and_shows_them",
+    "make preflight": "tests/workflow/test_commands.py::test_make_preflight_prints_hours_and_checks",
+    "make publish-measured": "tests/analysis/test_measured_page.py::test_make_keeps_the_files_and_shows_them",
     "python -m pip wheel --no-deps --wheel-dir dist .": "tests/vllm/test_operator.py",
     "python -m pip install --no-deps dist/fairway-*.whl": "tests/vllm/test_operator.py",
     "vllm serve": "tests/vllm/test_operator.py::test_one_flag_makes_a_fairway_server",
@@ -76,7 +72,52 @@ MARKED = {
     "make reproduce CONFIG=config/parity.yaml": "minutes",
     "make reproduce CONFIG=config/real.yaml": "network",
     "pip install snakemake-executor-plugin-slurm": "network",
+    "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": "cluster",
 }
+TINY = "--configfile config/tiny.yaml"
+# What runs in place of a command whose own run would be long, in this order in one folder, and a file that it makes.
+SMALL_RUNS = {
+    "snakemake --cores 1 replays": (
+        f"snakemake --cores 1 replays {TINY}",
+        "results/rows/sim/sec-flood/fairway/seal.json",
+    ),
+    "snakemake --cores 1 section_5_2": (
+        f"snakemake --cores 1 section_5_2 {TINY}",
+        "results/section_5_2/claims.md",
+    ),
+    "snakemake --cores 1": (f"snakemake --cores 1 {TINY}", "results/tables/claims.md"),
+    "snakemake --cores 2 --configfile config/full.yaml": (f"snakemake --cores 2 {TINY}", "results/tables/claims.md"),
+    "snakemake --cores 2 --directory /somewhere/else -s Snakefile": (
+        f"snakemake --cores 2 --directory ../else -s Snakefile {TINY}",
+        "../else/results/tables/claims.md",
+    ),
+    "make report": ("make report CONFIG=config/tiny.yaml", "results/report.html"),
+    "make reference CONFIG=...": (
+        "make reference CONFIG=config/tiny.yaml CORES=2",
+        "docs/reference/tiny/reference.json",
+    ),
+    "make reference CONFIG=config/second-seeds.yaml": (
+        "cp config/tiny.yaml config/second-seeds.yaml; make reference CONFIG=config/second-seeds.yaml CORES=2",
+        "docs/reference/second-seeds/reference.json",
+    ),
+    "make reference CONFIG=config/quick.yaml": (
+        "cp config/tiny.yaml config/quick.yaml; make reference CONFIG=config/quick.yaml CORES=2",
+        "docs/reference/quick/reference.json",
+    ),
+    "make causes CONFIG=config/causes/<name>.yaml": (
+        "mv causes.yaml paper; cp config/tiny.yaml config/causes; make causes CONFIG=config/causes/tiny.yaml CORES=2",
+        "docs/causes/spike-latency.json",
+    ),
+}
+CAUSES = """\
+causes:
+  - claim: spike-latency
+    says: ["Fairway's median is {p50_s} here.", "It hits {hit_pct} of the tokens."]
+    configuration: config/causes/tiny.yaml
+    figures:
+      p50_s: {expression: p50(fairway), workload: sec-dynamic-a}
+      hit_pct: {expression: 100 * hit_rate(fairway), workload: sec-dynamic-a}
+"""
 STARTS = r"(?:(?:bash|curl|docker|git|make|pip|python|sh|snakemake|vllm) |(?:python )?scripts/\w+\.py|\. \.venv|\./)"
 
 
@@ -128,6 +169,8 @@ def test_every_command_is_run_by_a_test_or_marked(readme: str, root: Path) -> No
         text = (root / file).read_text(encoding="utf-8")
         assert not function or f"def {function}(" in text, command
         assert file != BEFORE_THE_TESTS or re.search(rf"\b{command}$", text, flags=re.MULTILINE), command
+        target = re.match(r"make ([\w-]+)", command)
+        assert not target or re.search(rf"\bmake\W+(?:{target[1]}\b|{{target}})", text), command
         script = re.match(r"(?:python )?scripts/(\w+)\.py", command)
         assert not script or script[1] in text or function == "test_help", command
 
@@ -151,12 +194,11 @@ def test_a_command_without_a_word_beside_it_is_seen() -> None:
     assert "network" in beside("make bench", "With a network:\n\n    make bench\n\nMinutes.")
 
 
-def test_each_script_that_make_calls_is_run_by_a_test(root: Path) -> None:
-    """Also of what is marked: only the whole takes so long."""
+def test_each_script_that_make_calls_where_only_the_whole_takes_long_is_run_by_a_test(root: Path) -> None:
     files = [file for file in (root / "tests").rglob("*.py") if file != Path(__file__)]
     tested = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    for command in [command for command in [*RUN_BY, *MARKED] if command.startswith("make ")]:
-        line = [*command.replace("=...", "=config/quick.yaml").split(), "--dry-run", f"PYTHON={sys.executable}"]
+    for command in [command for command in MARKED if command.startswith("make ")]:
+        line = [*command.split(), "--dry-run", f"PYTHON={sys.executable}"]
         planned = subprocess.run(line, cwd=root, capture_output=True, text=True, encoding="utf-8", check=True).stdout
         for name in re.findall(r"scripts/(\w+)\.py", planned):
             assert re.search(rf"""["/ ]{name}(?:\.py)?["' ]""", tested), (command, name)
@@ -168,9 +210,49 @@ def test_the_environment_is_activated(tmp_path: Path) -> None:
     assert shell(tmp_path, ". .venv/bin/activate; command -v python").stdout.strip() == f"{tmp_path}/.venv/bin/python"
 
 
-@pytest.mark.parametrize("command", [command for command, by in RUN_BY.items() if by == PLANNED])
+@pytest.mark.parametrize("command", [command for command in SMALL_RUNS if command.startswith("snakemake ")])
 def test_each_command_of_snakemake_is_planned_as_it_stands(command: str, unzipped: Path, tmp_path: Path) -> None:
     line = command.replace("/somewhere/else", shlex.quote(str(tmp_path / "else")))
-    done = shell(unzipped, f"{sys.executable} -m {line} --dry-run")
+    done = shell(unzipped, f"{shlex.quote(sys.executable)} -m {line} --dry-run")
     assert done.returncode == 0, done.stdout
     assert "This was a dry-run" in done.stdout
+
+
+def not_made(folder: str, names: list[str]) -> set[str]:
+    """Name what an earlier run may have made in a download."""
+    if (Path(folder) / "Snakefile").exists():
+        return {"results", "logs", ".snakemake"} & set(names)
+    return {"corpus", "traces"} & set(names) if Path(folder).name == "data" else set()
+
+
+@pytest.fixture(scope="module")
+def checkout(unzipped: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy a download, to be written to by every command."""
+    folder = tmp_path_factory.mktemp("commands") / "checkout"
+    shutil.copytree(unzipped, folder, symlinks=True, ignore=not_made)
+    (folder / "causes.yaml").write_text(CAUSES, encoding="utf-8")
+    return folder
+
+
+def test_each_command_that_a_small_run_stands_for_has_one() -> None:
+    assert {command for command, by in RUN_BY.items() if by == SMALL} == SMALL_RUNS.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", SMALL_RUNS)
+def test_a_small_run_goes_through_the_same_command(command: str, checkout: Path) -> None:
+    line, made = SMALL_RUNS[command]
+    before = (checkout / made).stat().st_mtime_ns if (checkout / made).exists() else None
+    done = shell(checkout, re.sub(r"^snakemake ", f"{shlex.quote(sys.executable)} -m snakemake ", line))
+    assert done.returncode == 0, done.stdout
+    assert (checkout / made).is_file()
+    is_there_already = line == f"snakemake --cores 2 {TINY}"  # by the one before it
+    assert is_there_already or (checkout / made).stat().st_mtime_ns != before
+
+
+def test_make_preflight_prints_hours_and_checks(checkout: Path) -> None:
+    python = shlex.quote(str(checkout / ".venv/bin/python"))
+    done = shell(checkout, f"make preflight DAY=config/measured/cpu-loop.yaml FAIRWAY_VLLM_PYTHON={python}")
+    assert "\nTime on the device, about:\n" in done.stdout
+    assert re.search(r"^(?:ok|FAILED) +versions: ", done.stdout, flags=re.MULTILINE)
+    assert done.returncode == (2 if "\nFAILED" in done.stdout else 0)

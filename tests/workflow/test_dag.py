@@ -21,6 +21,7 @@ import pytest
 from tests.workflow.conftest import SAY_ALL, checksums, shell, tiny
 
 from fairway.analysis.summary import PAGES_OF_A_RUN
+from fairway.errors import EXIT_BAD_INPUT
 from fairway.files import SEAL
 
 pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs, which one process makes
@@ -184,6 +185,11 @@ def test_progress_and_claims_are_seen(killed: Killed) -> None:
     assert "results/tables/claims.json" in killed.resumed.stdout
 
 
+def test_the_notebook_is_executed_without_a_word_about_other_tools(killed: Killed) -> None:
+    assert re.search(r"^\d+ of \d+ jobs: .*explore", killed.resumed.stdout, flags=re.MULTILINE), killed.resumed.stdout
+    assert "papermill" not in killed.resumed.stdout
+
+
 def test_every_job_leaves_a_log_and_a_benchmark(plain: Path) -> None:
     assert len(list((plain / "logs").rglob("*.log"))) == JOBS - 1
     assert (plain / "logs/explore.ipynb").is_file(), "a notebook's log is the notebook as it was executed"
@@ -294,8 +300,33 @@ def test_two_runs_in_one_folder_are_refused(again: Path, root: Path, snakemake: 
     with (again / ".snakemake/fairway.lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         refused = snakemake(again, "--cores", "1", *tiny(root))
-    assert refused.returncode == 1
+    assert refused.returncode == EXIT_BAD_INPUT
     assert "error: another run is at work in this folder" in refused.stdout
+
+
+@pytest.mark.parametrize("target", ["reproduce", "check"])
+def test_make_leaves_a_folder_alone_that_another_run_is_writing(target: str, killed: Killed) -> None:
+    report = killed.folder / "results/report.html"
+    before = report.stat().st_mtime_ns if report.exists() else None
+    with (killed.folder / ".snakemake/fairway.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = shell(killed.folder, f"make {target} CONFIG=config/tiny.yaml CORES=1")
+    assert refused.returncode == 2
+    assert refused.stdout.count("error: another run is at work in this folder") == 1
+    assert (report.stat().st_mtime_ns if report.exists() else None) == before
+
+
+def test_make_says_once_that_there_is_no_tokenizer(unzipped: Path, root: Path) -> None:
+    sources = (root / "config/sources.yaml").read_text(encoding="utf-8")
+    model = "file: null                # its model"
+    assert model in sources
+    (unzipped / "no-model.yaml").write_text(sources.replace(model, "file: none.model  #"), encoding="utf-8")
+    mine = unzipped / "mine.yaml"
+    mine.write_text("corpus: {kind: real, sources: no-model.yaml}\nworkloads: [sec-flood]\n", encoding="utf-8")
+    refused = shell(unzipped, "make reproduce CONFIG=mine.yaml CORES=1")
+    assert refused.returncode == 2
+    assert refused.stdout.count("error: ") == 1, refused.stdout
+    assert "error: none.model: there is no tokenizer model. Remedy: " in refused.stdout
 
 
 @pytest.mark.parametrize("name", ["real-subset", "real-conversation"])

@@ -1,12 +1,17 @@
 """Every script can be run by hand; an outside package's policy goes through the workflow's own script."""
 
+import ast
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.workflow.conftest import of_run_lock
+
+from fairway.command import SET_UP_BY
 
 Process = subprocess.CompletedProcess[str]
 Script = Callable[..., Process]
@@ -42,13 +47,48 @@ TRACE = """\
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_help(name: str, tmp_path: Path, script: Script) -> None:
-    told = script(tmp_path, name, "--help")
-    assert told.returncode == 0
+def test_help(name: str, tmp_path: Path, script: Script, run_lock_alone: Path) -> None:
+    told = script(tmp_path, name, "--help", more_paths=[run_lock_alone])
+    assert told.returncode == 0, told.stdout
     assert told.stdout.startswith(f"usage: {name}")
     description = told.stdout.split("\n\n")[1]
     assert len(description.split()) >= 5
     assert list(tmp_path.iterdir()) == []
+
+
+FILING = ["--accession", "0000320193-24-000081", "--sources", "{root}/config/sources.yaml", "--downloads", "d"]
+CORPUS = ["--corpus", "sec", "--kind", "real", "--sources", "{root}/config/sources.yaml", "--downloads", "d"]
+MEASURE = ["--policies", "fcfs", "--traces", "t.jsonl", "--profile", "p", "--device", "cpu", "--model", "tiny-llama"]
+LACKING = {
+    "fetch_filing.py": ([*FILING, "--out", "o"], "lxml", "make real-env"),
+    "build_corpus.py": ([*CORPUS, "--seed", "1", "--filings", "f", "--out", "o"], "lxml", "make real-env"),
+    "measure.py": (
+        [*MEASURE, "--rows", "r", "--under-way", "u", "--logs", "l", "--out", "o"],
+        "aiohttp",
+        "make vllm-env, and run it with .venv-vllm/bin/python",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_a_package_of_another_environment_is_named(
+    name: str, tmp_path: Path, root: Path, script: Script, run_lock_alone: Path
+) -> None:
+    options, package, remedy = LACKING[name]
+    told = script(tmp_path, name, *[option.format(root=root) for option in options], more_paths=[run_lock_alone])
+    assert told.stdout == f"error: the package {package} is not installed. Remedy: {remedy}.\n"
+    assert told.returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_package_that_is_imported_has_an_environment(root: Path) -> None:
+    files = [*(root / "src").rglob("*.py"), *(root / "scripts").glob("*.py")]
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+    modules = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    modules |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    packages = {module.partition(".")[0] for module in modules} - {"fairway", *sys.stdlib_module_names}
+    assert packages - of_run_lock(root) <= SET_UP_BY.keys()
+    assert not SET_UP_BY.keys() & of_run_lock(root)
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from fairway.traces.catalogue import Catalogue, varied
 from fairway.traces.corpus import FILE_NAMES
 from fairway.yamlfile import read_yaml
 from batches import replay_batches, workloads_by_seeds
-from environment import is_compiled, missing_vllm, quote_folder_of_notebooks, use_sources
+from environment import execute_notebooks_by_nbconvert, is_compiled, missing_vllm
+from environment import quote_folder_of_notebooks, use_sources
 from fingerprint import ANALYSIS_SOURCES, BOUNDS_SOURCES, EXACT_SOURCES, NOTEBOOK_SOURCES
 from fingerprint import PUBLICATION_SOURCES, REGIME_SOURCES, TRACE_SOURCES, WATCHING_SOURCES
 from fingerprint import fingerprint, policy_fingerprint, scripts_of
@@ -26,6 +27,7 @@ from single_run import claim_folder, refuse_folder_that_cannot_be_written_to
 refuse_folder_that_cannot_be_written_to(BASE / "Snakefile")
 IN_CONDA = use_sources(BASE, workflow.deployment_settings)
 quote_folder_of_notebooks()
+execute_notebooks_by_nbconvert()
 
 CONFIG_FILES = [DEFAULT_CONFIG, *workflow.config_settings.configfiles]  # later ones override earlier ones
 try:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from lxml import etree
 
+from fairway.errors import InputError
+
 PAGE_BREAK = "\f"
 BETWEEN_CELLS = " | "
 # Elements whose content nobody sees. ix:exclude marks page furniture within a tagged text.
@@ -29,6 +31,12 @@ _BULLET = re.compile(r"^(?:[•●◦▪■□·]|\d{1,2}\.)$")  # or a number t
 _OPENS = re.compile(r"^[$€£¥(]+$")  # what a table keeps in a cell of its own before a number
 _CLOSES = re.compile(r"^[)%]+$")  # and behind it
 _BEGINS_NUMBER, _ENDS_NUMBER = re.compile(r"^[(\d.\u2014\u2013-]"), re.compile(r"[\d)\u2014\u2013-]$")
+# Where the parser gives up, and says so only in its log: all text from there on would be missing.
+_GIVES_UP = {
+    etree.ErrorTypes.ERR_RESOURCE_LIMIT,
+    etree.ErrorTypes.ERR_INTERNAL_ERROR,
+    etree.ErrorTypes.ERR_NO_MEMORY,
+}
 NEAR_BREAK = 6  # lines before and behind a page's end that may be its footer or the next one's header
 FURNITURE_SHARE = 0.08  # of the pages that such a line stands on
 FEWEST_PAGES = 4  # what stands on three is a sentence or a heading that is said again
@@ -57,11 +65,25 @@ def lines_of(document: str) -> list[str]:
     """Return the text of an HTML document, one line a paragraph or table row, without empty lines.
 
     A row's cells stand side by side, a currency, a bracket or a per cent sign at its number.
+
+    Raises:
+        InputError: it is nested deeper than the parser follows; with its line.
     """
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     root = etree.fromstring(document.encode("utf-8", "ignore"), parser)
+    _refuse_cut_off(parser)
     prefixes = {prefix.lower() for prefix in _INLINE_XBRL.findall(document)}
     return [] if root is None else without_furniture(_Reader(prefixes).read(root))
+
+
+def _refuse_cut_off(parser: etree.HTMLParser) -> None:
+    for error in parser.error_log:
+        if error.type in _GIVES_UP:
+            raise InputError(
+                f"the document cannot be read behind line {error.line} ({error.message})",
+                remedy="take the filing off the list, with edgar.listing in the sources file, or another filing in its "
+                "place; some 2,000 nested elements are read",
+            )
 
 
 def plain_lines(document: str) -> list[str]:

@@ -37,14 +37,18 @@ def extract_text(filing: Filing, document: Path) -> FilingText:
     """Take the text out of a filing's document.
 
     Raises:
-        InputError: the document has none, or is of another kind.
+        InputError: the document has none, is of another kind, or cannot be read to its end.
     """
     served = document.read_bytes()
     refuse_other_kinds(served, document)
     content = decode(served)
     if "<DOCUMENT>" in content[:20_000].upper():
         content = primary_text(content, filing.form)
-    lines = lines_of(content) if is_markup(content) else plain_lines(content)
+    try:
+        lines = lines_of(content) if is_markup(content) else plain_lines(content)
+    except InputError as error:
+        problem = f"{filing.ticker} {filing.period}, {filing.accession}: {error.problem}"
+        raise InputError(problem, remedy=error.remedy, file=document) from error
     if not lines:
         raise InputError("the document has no text", remedy="delete it, and fetch it again", file=document)
     return FilingText(
