@@ -24,6 +24,7 @@ MEASURED = profile_from(  # a small table, so that most chunks lie outside
         "device": "d",
         "model": "m",
         "evidence": "measured",
+        "measurement": {"device": "d"},
         "source": "s",
         "efficiency": 0.93,
         "linear": {
