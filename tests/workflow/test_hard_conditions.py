@@ -117,7 +117,8 @@ def test_twenty_kills_at_random_moments_change_nothing(plain: Path, root: Path, 
             try:
                 told, _ = process.communicate(timeout=chance.uniform(0.5, 15))
                 assert process.returncode == 0, told
-                shutil.rmtree(tmp_path / "results")  # it got to the end before its kill: from the traces on anew
+                for made in ("results", "figures"):  # it got to the end before its kill: from the traces on anew
+                    shutil.rmtree(tmp_path / made)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
