@@ -162,6 +162,14 @@ def test_time_that_an_engine_takes_is_not_the_policy_s():
             engine.complete(engine.schedule(0), 0)
 
 
+def test_time_that_an_order_lies_about_is_not_the_policy_s():
+    order = checked_order(Yields(lambda: iter([0, 1])), miss_before_ten_hits())
+    assert next(order) == 0
+    with limited_answers(0.05):
+        compute(0.15)  # of somebody else
+        assert list(order) == [1]
+
+
 def test_many_answers_may_take_long_together():
     def slowly(view):
         for position in range(len(view)):

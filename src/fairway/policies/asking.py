@@ -8,7 +8,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from fairway.policies.base import Capability, Policy, QueueView
 
 ANSWER_LIMIT_S = 60.0  # a queue of ten thousand is ordered in milliseconds
 
-_asked = 0  # questions that are open; an order is, until its last position or until nobody wants more
+_asked = 0  # questions that a policy is at; at an order it is while somebody waits for the next position
 _answered = 0  # questions and answers so far, of all policies
 
 
@@ -27,13 +27,13 @@ _NEWS = {Capability.ON_ARRIVAL: "an arrival", Capability.ON_ADMIT: "an admission
 
 def tell_of_hook(policy: Policy, view: QueueView) -> None:
     """Tell a policy of a hook; `InputError` if it raises."""
-    with _blaming(policy, "hearing of a hook"):
+    with _Blaming(policy, "hearing of a hook"):
         policy.on_hook(view)
 
 
 def tell_of(event: Capability, policy: Policy, value: int) -> None:
     """Tell a policy of a request's arrival or admission (its id), or of a step (its tokens); `InputError` as above."""
-    with _blaming(policy, f"hearing of {_NEWS[event]}"):
+    with _Blaming(policy, f"hearing of {_NEWS[event]}"):
         getattr(policy, event.value)(value)
 
 
@@ -136,17 +136,21 @@ class _NoAnswerError(BaseException):
 
 
 def _checked(policy: Policy, view: QueueView, ask: Callable[[QueueView], Iterable[Any]], doing: str) -> Iterator[int]:
-    global _answered
+    global _asked, _answered
     taken: set[int] = set()
     waiting = len(view)
-    with _blaming(policy, doing):
+    with _Blaming(policy, doing):
         for position in ask(view):
             _answered += 1
             if not _is_whole(position) or position in taken or not 0 <= position < waiting:
                 break
             position = int(position)  # a narrow integer of numpy's would overflow in what is computed with it
             taken.add(position)
-            yield position
+            _asked -= 1  # what is done with the position is not the policy's time, nor is an order that lies about
+            try:
+                yield position
+            finally:
+                _asked += 1
         else:
             return
     raise InputError(
@@ -160,29 +164,35 @@ def _is_whole(position: Any) -> bool:
     return type(position) is int or isinstance(position, np.integer)
 
 
-@contextmanager
-def _blaming(policy: Policy, doing: str) -> Iterator[None]:
-    """Say which policy raised or never answered, and where."""
-    global _asked, _answered
-    _asked += 1
-    _answered += 1  # a question that has just been asked is not one that nobody answers
-    try:
-        yield
-    except _NoAnswerError as error:
-        raise InputError(
-            f"policy {policy.name!r} {error} while {doing}",
-            file=error.file,
-            line=error.line,
-            remedy="mend the policy, or allow it more time",
-        ) from error
-    except (Exception, SystemExit) as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise InputError(
-            f"policy {policy.name!r} raised {type(error).__name__} while {doing}: {error}",
-            file=last.filename,
-            line=last.lineno,
-            remedy="mend the policy",
-        ) from error
-    finally:
+class _Blaming:
+    """Inside, a policy is asked; says which one raised or never answered, and where."""
+
+    __slots__ = ("_doing", "_policy")
+
+    def __init__(self, policy: Policy, doing: str) -> None:
+        self._policy, self._doing = policy, doing
+
+    def __enter__(self) -> None:
+        global _asked, _answered
+        _asked += 1
+        _answered += 1  # a question that has just been asked is not one that nobody answers
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        global _asked, _answered
         _asked -= 1
         _answered += 1
+        if isinstance(error, _NoAnswerError):
+            raise InputError(
+                f"policy {self._policy.name!r} {error} while {self._doing}",
+                file=error.file,
+                line=error.line,
+                remedy="mend the policy, or allow it more time",
+            ) from error
+        if isinstance(error, (Exception, SystemExit)):
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            raise InputError(
+                f"policy {self._policy.name!r} raised {type(error).__name__} while {self._doing}: {error}",
+                file=last.filename,
+                line=last.lineno,
+                remedy="mend the policy",
+            ) from error
