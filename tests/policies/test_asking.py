@@ -13,7 +13,7 @@ from fairway.engine import Limits, Request, Scheduler
 from fairway.errors import InputError
 from fairway.exact import miss_before_ten_hits
 from fairway.hooks import HookRecorder
-from fairway.policies import Capability, Policy, checked_order, limited_answers, make_policy, register
+from fairway.policies import Capability, Policy, asking, checked_order, limited_answers, make_policy, register
 
 
 class Yields(Policy):
@@ -261,3 +261,16 @@ def test_a_policy_that_cannot_be_made_is_refused(factory, problem, monkeypatch):
         make_policy("mine")
     register("mine", RightCapabilities)
     assert make_policy("mine").name == "mine"
+
+
+def test_a_policy_is_found_behind_the_handler_that_tells_of_waiting(monkeypatch):
+    def write(*_):  # where the limit ends while the handler writes
+        for _ in range(2):
+            signal.getsignal(signal.SIGVTALRM)(signal.SIGVTALRM, sys._getframe(1))
+
+    monkeypatch.setattr(asking.os, "write", write)
+    engine = Scheduler(ThinksForEver(order=loops), Limits(900))
+    engine.submit(Request(0, 0, 16, 1, [0]))
+    with limited_answers(0.05), pytest.raises(InputError) as caught:
+        engine.schedule(0)
+    assert caught.value.file == __file__
