@@ -17,6 +17,7 @@ from fairway.measuring.plan import CPU_GRID, GPU_GRID
 from fairway.measuring.profile_stage import Origin, device_of, take_profile, unfinished_fit, versions
 from fairway.progress import Progress
 from fairway.serving import Serving
+from fairway.serving.cores import engine_cores
 from fairway.vllm.models import model_folder
 
 
@@ -40,6 +41,8 @@ def main() -> int:
     limits = Limits(arguments.cache_blocks, arguments.budget_tokens, arguments.max_num_seqs, arguments.block_tokens)
     serving = Serving(limits, policy=None, model=arguments.model, device=arguments.device)
     os.environ.update(serving.engine_environment())
+    if arguments.device == "cpu":
+        os.sched_setaffinity(0, engine_cores())  # as a server's engine
     grid = GPU_GRID if arguments.device == "cuda" else CPU_GRID
     grid = dataclasses.replace(
         grid,

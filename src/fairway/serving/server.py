@@ -19,6 +19,7 @@ from typing import Any
 
 from fairway.engine import Limits
 from fairway.errors import InputError
+from fairway.serving.cores import engine_cores, keep_apart
 from fairway.vllm.models import model_folder
 
 SERVER_MODULE = ("-m", "vllm.entrypoints.openai.api_server")
@@ -27,6 +28,7 @@ MODEL_NAME = "served"
 _HOST = "127.0.0.1"
 _START_S = 900.0
 _STOP_S = 30.0
+_OWN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"  # whether the model has a process beside the engine's
 _NICENESS = 5  # each step of it is a quarter more time for the others
 _LAST_LINES = 12
 
@@ -93,14 +95,14 @@ class Serving:
             tokens = self.limits.cache_blocks * self.limits.block_tokens
             cache_bytes = tokens * bytes_a_token(model_folder(self.model), self.engine_dtype)
             variables["VLLM_CPU_KVCACHE_SPACE"] = str(-(-cache_bytes // 2**30))
-            cores = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", _engine_cores())
+            cores = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", ",".join(map(str, engine_cores())))
             variables["VLLM_CPU_OMP_THREADS_BIND"] = cores
             if cores.replace(",", "").isdigit():
                 # OpenMP counts all cores: two threads on one core wait for a time slice in every operation.
                 variables["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", str(cores.count(",") + 1))
             # The model runs in the engine's process, as for the profile: another process would take a third import and
             # a message each way in every step, with the engine spinning on the client's core until it is answered.
-            variables["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+            variables[_OWN_PROCESS] = "0"
         return variables
 
     def environment(self) -> dict[str, str]:
@@ -172,6 +174,8 @@ def running_command(
     try:
         server = RunningServer(serving, f"http://{_HOST}:{port}", log)
         _wait_until_it_serves(server, process)
+        if environment.get(_OWN_PROCESS) == "0":  # else vLLM binds the model's threads
+            keep_apart(process.pid)
         yield server
     finally:
         _stop(process)
@@ -220,12 +224,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
         return int(probe.getsockname()[1])
-
-
-def _engine_cores() -> str:
-    """Return the cores that compute: all but the first one, which is left to the HTTP server and to the client."""
-    cores = sorted(os.sched_getaffinity(0))
-    return ",".join(map(str, cores[1:] or cores))
 
 
 def bytes_a_token(model_folder: Path, dtype: str = "auto") -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from fairway.engine import Request, UnservableError, refuse_unservable
 from fairway.errors import InputError
 from fairway.progress import Progress
 from fairway.serving.client import Answer, ask, completion_body
+from fairway.serving.cores import beside_the_engine
 from fairway.serving.prompts import token_ids
 from fairway.serving.server import RunningServer
 from fairway.traces import Trace
@@ -60,7 +62,8 @@ def measure(trace: Trace, server: RunningServer, label: str = "") -> Measured:
     ]
     server.reset_prefix_cache()
     before = server.metrics()
-    began_ns, answers = asyncio.run(_replay(trace, server, bodies, set(refusals), Progress(label)))
+    with beside_the_engine() if server.serving.device == "cpu" else nullcontext():
+        began_ns, answers = asyncio.run(_replay(trace, server, bodies, set(refusals), Progress(label)))
     for request, answer in answers.items():
         _check(request, answer, trace)
     _refuse_fallback(server)
