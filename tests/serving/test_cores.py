@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from fairway.serving import cores
+from fairway.engine import Limits
+from fairway.serving import Serving, cores
 
 NAMED = "open('/proc/self/comm', 'w').write({name!r}); print(flush=True); input()"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {NAMED.format(name='VLLM::EngineCor')!r}])"
@@ -32,6 +33,13 @@ def test_a_choice_of_cores_stays_and_other_settings_of_vllm_are_none(own_choice)
     assert (cores.engine_cores(), cores.other_cores()) == ([0, 2], [1, 3])
     own_choice.setenv("VLLM_CPU_OMP_THREADS_BIND", "auto")
     assert cores.engine_cores() == [1, 2, 3]
+
+
+def test_an_engine_has_a_thread_for_each_of_its_cores_whatever_a_workflow_gives_its_jobs(own_choice):
+    own_choice.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    own_choice.setenv("OMP_NUM_THREADS", "3")
+    variables = Serving(Limits(100), policy=None).engine_environment()
+    assert (variables["VLLM_CPU_OMP_THREADS_BIND"], variables["OMP_NUM_THREADS"]) == ("1,2", "2")
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core: nothing can be kept apart")
