@@ -38,8 +38,10 @@ def test_a_choice_of_cores_stays_and_other_settings_of_vllm_are_none(own_choice)
 def test_an_engine_has_a_thread_for_each_of_its_cores_whatever_a_workflow_gives_its_jobs(own_choice):
     own_choice.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     own_choice.setenv("OMP_NUM_THREADS", "3")
+    own_choice.setenv("MKL_NUM_THREADS", "3")
     variables = Serving(Limits(100), policy=None).engine_environment()
-    assert (variables["VLLM_CPU_OMP_THREADS_BIND"], variables["OMP_NUM_THREADS"]) == ("1,2", "2")
+    assert variables["VLLM_CPU_OMP_THREADS_BIND"] == "1,2"
+    assert (variables["OMP_NUM_THREADS"], variables["MKL_NUM_THREADS"]) == ("2", "2")
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core: nothing can be kept apart")

@@ -98,9 +98,9 @@ class Serving:
             cores = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", ",".join(map(str, engine_cores())))
             variables["VLLM_CPU_OMP_THREADS_BIND"] = cores
             if cores.replace(",", "").isdigit():
-                # OpenMP counts all cores, Snakemake those that it gave a job: two threads on one core wait for a time
-                # slice in every operation, and one on the client's core is late whenever the client works.
-                variables["OMP_NUM_THREADS"] = str(cores.count(",") + 1)
+                # OpenMP counts all cores, Snakemake tells both how many it gave a job, and torch hears MKL's last. Two
+                # threads on one core wait for a time slice in every operation; one on the client's is late with it.
+                variables["OMP_NUM_THREADS"] = variables["MKL_NUM_THREADS"] = str(cores.count(",") + 1)
             # The model runs in the engine's process, as for the profile: another process would take a third import and
             # a message each way in every step, with the engine spinning on the client's core until it is answered.
             variables[_OWN_PROCESS] = "0"

@@ -9,6 +9,7 @@ from typing import Any
 
 os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # read when vLLM is imported: the engine stays in this process
 
+import torch
 from vllm import LLM, SamplingParams
 from vllm.inputs import TokensPrompt
 
@@ -53,6 +54,7 @@ class SteppedEngine:
             "enforce_eager": bool(config.model_config.enforce_eager),
             "attention_block_tokens": int(config.cache_config.block_size),
             "max_num_batched_tokens": int(config.scheduler_config.max_num_batched_tokens),
+            "threads": int(torch.get_num_threads()),
         }
 
     def step_ns(self, chunks: Sequence[tuple[int, int]]) -> int:
