@@ -1,4 +1,4 @@
-"""Write a profile whose steps are as slow as a device's were while it was measured under load."""
+"""Write a profile whose steps are as slow as those of lone requests beside some measured runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from fairway.profile import load_profile, read_document
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Divide a profile's efficiency by how much longer than simulated somebody waited under one policy, "
-        "the median of its runs: simulated with it, what is left of a difference is not the device's speed under load."
+        description="Divide a profile's efficiency by how long steps of lone requests took over what it says, the "
+        "median of the runs: simulated with it, what is left of a difference is not the device's speed on that day."
     )
     parser.add_argument("--profile", required=True, type=Path, help="profile that the runs were measured with")
-    parser.add_argument("--simulated", required=True, type=Path, help="folder of that policy's simulated rows")
     parser.add_argument("--measured", required=True, type=Path, help="list that scripts/measure.py wrote")
     parser.add_argument("--out", required=True, type=Path, help="profile to write (JSON)")
     arguments = parser.parse_args()
     refuse_overwriting(arguments.out, arguments.profile, arguments.measured)
-    factor = slowness(arguments.simulated, measured_folders(arguments.measured))
+    factor = slowness(measured_folders(arguments.measured))
     document = dict(read_document(arguments.profile))
     efficiency = load_profile(arguments.profile).efficiency / factor
     write_sealed(arguments.out, {**document, "name": f"{document['name']}-at-speed", "efficiency": efficiency})

@@ -99,11 +99,6 @@ def simulated_rows(stage, pattern):
     return expand(row_files(pattern), workload=names(stage), policy=stage.policies)
 
 
-def first_simulated(workload):
-    """Give the files of a workload's simulated rows under the first policy, by which a device's speed is told."""
-    return expand(row_files(SIMULATED), workload=workload, policy=stage_of(workload).policies[0])
-
-
 def folders(files):
     """Give the folders of rows."""
     return list(dict.fromkeys(str(Path(file).parent) for file in files))
@@ -291,7 +286,6 @@ for place, stage in enumerate(DAY.stages):
 rule slow_profile:
     input:
         profile=PROFILE,
-        simulated=lambda wildcards: first_simulated(wildcards.workload),
         measured=MEASURED_LIST,
         rows=lambda wildcards: measured_rows(wildcards.workload, stage_of(wildcards.workload).policies),
     output:
@@ -300,11 +294,9 @@ rule slow_profile:
         f"{ROOT}/logs/slow_profile/{{workload}}.log",
     conda:
         "../envs/analysis.yaml"
-    params:
-        simulated=lambda wildcards, input: folders(input.simulated),
     shell:
-        'python "$SCRIPTS"/slow_profile.py --profile {input.profile:q} --simulated {params.simulated:q}'
-        " --measured {input.measured:q} --out {output:q} 2>&1 | tee {log:q}"
+        'python "$SCRIPTS"/slow_profile.py --profile {input.profile:q} --measured {input.measured:q}'
+        " --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule simulate_at_speed:

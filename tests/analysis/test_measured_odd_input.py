@@ -48,10 +48,7 @@ def measured(tmp_path: Path) -> None:
     write_json(tmp_path / "w.json", {"folders": ["1/w/p"]})
 
 
-SLOW = (
-    *("slow_profile.py", "--profile", PROFILE, "--simulated", "sim/w/p"),
-    *("--measured", "w.json", "--out", "slow.json"),
-)
+SLOW = ("slow_profile.py", "--profile", PROFILE, "--measured", "w.json", "--out", "slow.json")
 COMPARE = (
     *("compare_measured.py", "--simulated", "sim/w/p", "--at-speed", "at-speed/w/p"),
     *("--measured", "w.json", "--out-dir", ".", "--name", "first"),
@@ -85,9 +82,10 @@ ODD: list[tuple[str, Any, tuple[tuple[str, ...], ...]]] = [
     (FACTS, None, (SLOW, COMPARE)),
     *[(FACTS, odd, (SLOW, COMPARE)) for odd in ([], facts(), facts(3), facts({}), facts(fact(lone_requests=[])))],
     (FACTS, facts(fact(lone_requests={"overhead_ms": 1.0, "slowness": "slow"})), (SLOW, COMPARE)),
+    (FACTS, facts(fact(lone_requests={"overhead_ms": 1.0, "slowness": 0})), (SLOW,)),
     (FACTS, facts(fact(), versions=[]), (COMPARE,)),
     (FACTS, {"runs": [fact()]}, (COMPARE,)),
-    ("1/w/p/requests.parquet", None, (SLOW, COMPARE)),
+    ("1/w/p/requests.parquet", None, (COMPARE,)),
     ("1/w/p/runs.parquet", "no Parquet", (COMPARE,)),
     ("1/w/p/seal.json", [], (COMPARE,)),
     ("first.json", None, (DRAW,)),

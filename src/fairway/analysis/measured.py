@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -20,7 +19,6 @@ from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_reques
 HIT_RATE = "hit rate"
 OVERHEAD = "lone requests: beyond their steps, ms"
 SLOWNESS = "lone requests: steps over the profile's"
-WAITED = "somebody waits, s"
 TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
 WARM_UP = "warm-up"
 _NS_PER_S = 1e9
@@ -65,23 +63,6 @@ def figures(folder: Path) -> Figures:
     )
 
 
-def waited_s(folder: Path, overhead_s: float = 0.0) -> float:
-    """Return for how long somebody waited for a first token, each without ``overhead_s`` that is not the device's.
-
-    Then the device is at work, whatever the order: of the same work, a device that is a tenth slower makes it a tenth
-    longer. Raises `InputError` if nobody ever did.
-    """
-    rows = read_requests(folder).to_pydict()
-    overhead_ns, waited_ns, latest_ns = round(overhead_s * _NS_PER_S), 0, 0
-    for arrival, first in sorted(zip(rows["arrival_ns"], rows["first_token_ns"], strict=True), key=itemgetter(0)):
-        if first is not None and first - overhead_ns > max(arrival, latest_ns):
-            waited_ns += first - overhead_ns - max(arrival, latest_ns)
-            latest_ns = first - overhead_ns
-    if not waited_ns:
-        raise InputError("nobody waited for a first token", file=folder, remedy="measure a longer trace")
-    return waited_ns / _NS_PER_S
-
-
 def compare_all(simulated: Sequence[Path], at_speed: Sequence[Path], measured: Sequence[Path]) -> list[dict[str, Any]]:
     """Return the rows of `compare` for every folder in ``simulated``; folders end in ``<workload>/<policy>``.
 
@@ -108,9 +89,9 @@ def compare(
     """Return a row a figure: simulated, the measurements' median, lowest and highest, and whether they agree.
 
     A simulation knows no HTTP: what lone requests took beyond their steps is added to its TTFT. ``at_speed`` are the
-    rows that are simulated with a profile of `slowness`: what they explain of a difference, the device's speed under
-    load does. For how long somebody waited follows, and, where several tokens were generated, what only a server shows:
-    time between tokens, tokens a second. ``edited`` names the files that were edited after they were written.
+    rows that are simulated with the profile's steps as slow as the lone requests' were: what it explains of a
+    difference, the device's speed on that day does. Where several tokens were generated, what only a server shows
+    follows: time between tokens, tokens a second. ``edited`` names the files that were edited after they were written.
 
     Raises:
         InputError: rows are missing, or measured rows are not of the simulated traces.
@@ -122,8 +103,6 @@ def compare(
     overhead_s = float(np.median([one[OVERHEAD] for one in facts])) / 1e3
     said, explained = (figures(folder).later(overhead_s).named() for folder in (simulated, at_speed))
     rows = [_row(name, [one[name] for one in repeats], said[name], explained[name]) for name in said]
-    waited = [waited_s(folder, fact[OVERHEAD] / 1e3) for folder, fact in zip(measured, facts, strict=True)]
-    rows.append(_row(WAITED, waited, waited_s(simulated), waited_s(at_speed)))
     rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
     checked = [(folder, edited_files(folder)) for folder in (simulated, at_speed, *measured)]
     edited = "; ".join(f"{', '.join(files)} of {folder}" for folder, files in checked if files)
@@ -149,9 +128,11 @@ def _row(
     }
     if simulated is not None and explained is not None:
         difference, left = (one - middle if figure == HIT_RATE else one / middle - 1 for one in (simulated, explained))
-        row |= {"difference": difference, "difference_at_speed": left}
-        if figure in TOLERANCES:
-            row["agrees"] = abs(difference) <= TOLERANCES[figure]
+        row |= {
+            "difference": difference,
+            "agrees": abs(difference) <= TOLERANCES[figure],
+            "difference_at_speed": left,
+        }
     return row
 
 
@@ -184,21 +165,13 @@ def measured_folders(file: Path) -> list[Path]:
     return [Path(folder) for folder in folders]
 
 
-def slowness(simulated: Path, measured: Sequence[Path]) -> float:
-    """Return how long a device under load took over what the profile says: the median of one policy's repeats.
-
-    That is by how much longer somebody waited than in ``simulated``, whose workload and policy count alone. Requests
-    alone on a server would not show it: their steps have the machine to themselves.
-
-    Raises:
-        InputError: nobody waited, or nothing was measured under this policy.
-    """
-    repeats = [folder for folder in measured if folder.parts[-2:] == simulated.parts[-2:]]
-    if not repeats:
-        what = "no measured rows of the same workload and policy are given"
-        raise InputError(what, remedy="give both", file=simulated)
-    of_device = [waited_s(folder, _facts(folder)[OVERHEAD] / 1e3) for folder in repeats]
-    return median(of_device) / waited_s(simulated)
+def slowness(measured: Sequence[Path]) -> float:
+    """Return how long steps took over what the profile says, by the lone requests: the median of the folders."""
+    found = {folder: _facts(folder)[SLOWNESS] for folder in measured}
+    for folder, value in found.items():
+        if value <= 0:
+            raise InputError(f"steps took {value} times their time", remedy=_REMEASURE, file=folder / MEASUREMENT)
+    return median(found.values())
 
 
 def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], folder: Path, name: str) -> None:
@@ -208,8 +181,7 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
         f"Measured on {about['device']} with {about['model']} ({versions}), beside the simulation with the profile "
         "that was measured on it. TTFT in seconds after the warm-up; the simulation's has what lone requests took "
         "beyond their steps (HTTP, the client). Lowest and highest are those of the repeats. At speed: simulated "
-        "again, with the profile's steps as much slower as somebody waited longer under the first policy, without what "
-        "lone requests took beyond their steps."
+        "again, with the profile's steps as slow as those of lone requests beside the runs."
     )
     lines = markdown.table(
         (

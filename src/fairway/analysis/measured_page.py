@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from fairway.analysis import markdown, wording
-from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, TOLERANCES, WAITED
+from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, TOLERANCES
 from fairway.errors import InputError
 
 _WIDTH = 120
@@ -84,15 +84,12 @@ def _agreement(rows: Sequence[Table]) -> str:
     agree = sum(row["agrees"] for row in held)
     at_speed = sum(abs(row["difference_at_speed"]) <= row["tolerance"] for row in held)
     overhead = [row["measured"] for row in rows if row["figure"] == OVERHEAD]
-    alone = [row["measured"] for row in rows if row["figure"] == SLOWNESS]
-    loaded = [row["measured"] / row["simulated"] for row in rows if row["figure"] == WAITED]
+    slow = [row["measured"] for row in rows if row["figure"] == SLOWNESS]
     return (
         f"{agree} of {len(held)} figures agree with the simulation (p50 within 5%, p99 within 10%, hit rate within "
         f"half a point). Lone requests beside the runs took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps "
-        f"(HTTP and the client, which the simulation's TTFT has added), and steps {min(alone):.2f} to {max(alone):.2f} "
-        f"times what the profile says. Without HTTP, somebody waited {min(loaded):.2f} to {max(loaded):.2f} times as "
-        f"long as simulated; simulated with steps as much slower as under each workload's first policy, {at_speed} of "
-        f"{len(held)} agree."
+        f"(HTTP and the client, which the simulation's TTFT has added), and steps {min(slow):.2f} to {max(slow):.2f} "
+        f"times what the profile says; simulated at that speed, {at_speed} of {len(held)} agree."
     )
 
 
