@@ -49,7 +49,8 @@ def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any]
             markdown.table(("Workload", "Policy", *TOLERANCES), list(_ttft_rows(tables))),
             "Where several tokens are generated:",
             markdown.table(("Workload", "Policy", *_TOKENS), list(_token_rows(tables))),
-            "What lone requests say of HTTP and of the device's speed stands in the tables beside this page.",
+            "What lone requests say of HTTP and of the device's speed stands in the tables beside this page. Reasons for "
+            "differences: [measuring](../../measuring.md).",
         ]
     )
 
@@ -83,13 +84,20 @@ def _agreement(rows: Sequence[Table]) -> str:
     held = [row for row in rows if row["tolerance"] is not None]
     agree = sum(row["agrees"] for row in held)
     at_speed = sum(abs(row["difference_at_speed"]) <= row["tolerance"] for row in held)
+    between = sum(
+        min(row["simulated"], row["simulated_at_speed"])
+        <= row["measured"]
+        <= max(row["simulated"], row["simulated_at_speed"])
+        for row in held
+    )
     overhead = [row["measured"] for row in rows if row["figure"] == OVERHEAD]
     slow = [row["measured"] for row in rows if row["figure"] == SLOWNESS]
     return (
         f"{agree} of {len(held)} figures agree with the simulation (p50 within 5%, p99 within 10%, hit rate within "
         f"half a point). Lone requests beside the runs took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps "
         f"(HTTP and the client, which the simulation's TTFT has added), and steps {min(slow):.2f} to {max(slow):.2f} "
-        f"times what the profile says; simulated at that speed, {at_speed} of {len(held)} agree."
+        f"times what the profile says; simulated at that speed, {at_speed} of {len(held)} agree, and {between} lie "
+        "between both simulations."
     )
 
 
