@@ -49,8 +49,10 @@ def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any]
             markdown.table(("Workload", "Policy", *TOLERANCES), list(_ttft_rows(tables))),
             "Where several tokens are generated:",
             markdown.table(("Workload", "Policy", *_TOKENS), list(_token_rows(tables))),
-            "What lone requests say of HTTP and of the device's speed stands in the tables beside this page. Reasons for "
-            "differences: [measuring](../../measuring.md).",
+            _wrapped(
+                "What lone requests say of HTTP and of the device's speed stands in the tables beside this page. Reasons "
+                "for differences: [measuring](../../measuring.md)."
+            ),
         ]
     )
 
