@@ -50,8 +50,8 @@ def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any]
             "Where several tokens are generated:",
             markdown.table(("Workload", "Policy", *_TOKENS), list(_token_rows(tables))),
             _wrapped(
-                "What lone requests say of HTTP and of the device's speed stands in the tables beside this page. Reasons "
-                "for differences: [measuring](../../measuring.md)."
+                "What lone requests say of HTTP and of the device's speed stands in the tables beside this page. "
+                "Reasons for differences: [measuring](../../measuring.md)."
             ),
         ]
     )
