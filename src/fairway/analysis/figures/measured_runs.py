@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from fairway.analysis import wording
 from fairway.analysis.figures import style
 
 FIGURES = ("p50", "p99")
@@ -19,7 +20,7 @@ class Layout:
     """Size of the figure."""
 
     width_in: float = style.PAGE_WIDTH_IN
-    height_in: float = 2.6
+    height_in: float = 3.0
 
 
 def plot(tables: Sequence[Mapping[str, Any]], pdf: Path, svg: Path, layout: Layout | None = None) -> None:
@@ -37,10 +38,14 @@ def draw(tables: Sequence[Mapping[str, Any]], layout: Layout) -> Figure:
     for axes, workload in zip(panels, workloads, strict=True):
         here = [row for row in rows if row["workload"] == workload]
         _draw(axes, here)
-        axes.set_title(f"{workload}, n = {here[0]['repeats']} repeats", fontsize=7)
+        axes.set_title(f"{workload}, n = {here[0]['repeats']} repeats", fontsize=8)
         axes.set_xticks(
-            range(len(here)), [f"{row['policy']}\n{row['figure']}" for row in here], rotation=90, fontsize=6
+            range(len(here)),
+            [f"{wording.policy(row['policy'])}\n{row['figure']}" for row in here],
+            rotation=90,
+            fontsize=7,
         )
+        axes.set_xlim(-0.5, len(here) - 0.3)
         axes.set_yscale("log")
     panels[0].set_ylabel("TTFT, s")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="upper center", ncols=3)
@@ -50,8 +55,10 @@ def draw(tables: Sequence[Mapping[str, Any]], layout: Layout) -> Figure:
     edited = dict.fromkeys(f"{row['workload']}/{row['policy']}" for row in rows if row["edited"])
     if edited:
         said += f"\nEDITED after it was written: {', '.join(edited)}"
-    figure.text(0.01, 0.01, said, fontsize=5, va="bottom")
-    figure.subplots_adjust(left=0.08, right=0.99, top=0.8, bottom=0.34)
+    figure.text(0.01, 0.01, said, fontsize=7, va="bottom")
+    figure.subplots_adjust(left=0.08, right=0.99, top=0.82, bottom=0.3, wspace=0.22)
+    for axes in panels:
+        style.label_decades(axes.yaxis)
     return figure
 
 
@@ -64,4 +71,4 @@ def _draw(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     ]
     axes.errorbar(places, measured, yerr=spread, fmt="o", markersize=3, linewidth=0.8, label="measured")
     for name, label, mark in (("simulated", "simulated", "D"), ("simulated_at_speed", "simulated at speed", "x")):
-        axes.plot([place + 0.2 for place in places], [row[name] for row in rows], mark, markersize=3, label=label)
+        axes.plot([place + 0.25 for place in places], [row[name] for row in rows], mark, markersize=4, label=label)
