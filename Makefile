@@ -52,10 +52,9 @@ UNLESS_REFUSED = status=$$?; [ $$status -ne 2 ] || exit 2;
 
 # Each job's times go into the report, so it is made after the run, and differs from run to run. Snakemake would say which
 # files it has no times of, or with --quiet all nothing, errors included.
+export NO_REPORT = error: no report was made; logs/report.log says more. Remedy: `make reproduce` with the same CONFIG comes first.
 REPORT = ( mkdir -p logs && $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --report results/report.html \
-	> logs/report.log 2>&1 || { tail -n 5 logs/report.log >&2; \
-	echo 'error: no report was made; logs/report.log says more. Remedy: `make reproduce` with the same CONFIG comes first.' \
-	>&2; exit 1; } )
+	> logs/report.log 2>&1 || { tail -n 5 logs/report.log >&2; echo "$$NO_REPORT" >&2; exit 1; } )
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce report check-start reference check appendix causes test test-all data-card real-env vllm-env \

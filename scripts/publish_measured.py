@@ -40,7 +40,7 @@ def main() -> int:
     seeds = day.seeds.count
     write_text(kept / "README.md", measured_page(name, tables, profile, seeds, "runs.svg") + "\n")
     here = kept.relative_to(arguments.readme.parent) if kept.is_relative_to(arguments.readme.parent) else kept
-    words = measured_summary(name, tables, profile, seeds, here.as_posix())
+    words = measured_summary(name, tables, here.as_posix())
     readme = arguments.readme.read_text(encoding="utf-8")
     write_text(arguments.readme, replace_between(readme, "measured runs", words, arguments.readme))
     return 0

@@ -26,11 +26,11 @@ def refuse_edited(tables: Sequence[Table]) -> None:
         )
 
 
-def measured_summary(name: str, tables: Sequence[Table], profile: Mapping[str, Any], seeds: int, folder: str) -> str:
+def measured_summary(name: str, tables: Sequence[Table], folder: str) -> str:
     """Return what another page says about the measurements called ``name``, which are kept in ``folder``."""
     agreement = _agreement([row for table in tables for row in table["rows"]])
     where = f"[Figures and tables]({folder}/README.md)."
-    return _wrapped(f"**{name}, measured.** {_setting(tables[0], profile, seeds)} {agreement} {where}")
+    return _wrapped(f"**{name}, measured.** {_device(tables[0])}. {agreement} {where}")
 
 
 def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any], seeds: int, figure: str) -> str:
@@ -61,12 +61,16 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def _setting(table: Table, profile: Mapping[str, Any], seeds: int) -> str:
+def _device(table: Table) -> str:
     versions = ", ".join(f"{package} {version}" for package, version in table["versions"].items())
+    return f"{table['device']}, {table['model']} with made-up weights, {versions}"
+
+
+def _setting(table: Table, profile: Mapping[str, Any], seeds: int) -> str:
     settings = ", ".join(f"{key} {value}" for key, value in profile["measurement"]["settings"].items())
     repeats = min(row["repeats"] for row in table["rows"])
     return (
-        f"{table['device']}, {table['model']} with made-up weights, {versions} ({settings}); profile of "
+        f"{_device(table)} ({settings}); profile of "
         f"{profile['measurement']['date']}. Traces of each workload: {seeds}; repeats of each under each policy, in "
         f"turn with the others: {repeats}; in brackets the lowest and the highest."
     )
