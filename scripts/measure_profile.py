@@ -33,7 +33,11 @@ def main() -> int:
     parser.add_argument("--block-tokens", type=positive, default=16, help="tokens a block (default 16; CPUs take 32)")
     parser.add_argument("--budget-tokens", type=positive, default=2048, help="tokens a step (default 2048)")
     parser.add_argument("--max-num-seqs", type=positive, default=256, help="requests a step (default 256)")
-    parser.add_argument("--repeats", type=positive, help="of each step (default: 9 on a CPU, 25 on a GPU)")
+    parser.add_argument(
+        "--repeats",
+        type=positive,
+        help=f"of each step (default: {CPU_GRID.repeats} on a CPU, {GPU_GRID.repeats} on a GPU)",
+    )
     parser.add_argument("--most-context", type=not_negative, default=1 << 20, help="leave longer contexts out")
     parser.add_argument("--seed", type=not_negative, default=1, help="of the order of steps")
     parser.add_argument("--out", required=True, type=Path, help="profile to write (JSON)")

@@ -1,6 +1,7 @@
 """What is kept of measurements, and what the README says of them."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -9,9 +10,11 @@ import pytest
 import yaml
 
 from fairway.analysis.figures import measured_runs
+from fairway.analysis.figures.seal import seal
 from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS
 from fairway.analysis.measured_page import measured_page, refuse_edited
 from fairway.errors import InputError
+from fairway.files import write_sealed
 
 PROFILE = {
     "measurement": {
@@ -27,6 +30,7 @@ def row(figure, measured, simulated=None, **more):
     held = {"tolerance": 0.05, "agrees": False, "difference": -0.1, "difference_at_speed": 0.01} if simulated else {}
     ends = {"lowest": 0.9 * measured, "highest": 1.1 * measured, "repeats": 5}
     empty = {"tolerance": None, "agrees": None, "difference": None, "simulated_at_speed": simulated}
+    empty["difference_at_speed"] = None
     run = {"workload": "spike", "policy": "fcfs", "figure": figure, "edited": ""}
     return {**run, "measured": measured, "simulated": simulated, **ends, **empty, **held, **more}
 
@@ -83,7 +87,9 @@ def test_what_rests_on_an_edited_file_is_not_published(table):
         refuse_edited([table])
 
 
-def test_make_keeps_the_files_and_shows_them(root, table, tmp_path):
+@pytest.fixture
+def checkout(root, table, tmp_path):
+    """Lay out a repository with a day's finished measurements."""
     day = yaml.safe_load((root / "config/measured/cpu-loop.yaml").read_text(encoding="utf-8"))
     for name in ("Makefile", "scripts", "src", "config", "requirements"):
         (tmp_path / name).symlink_to(root / name)
@@ -95,20 +101,46 @@ def test_make_keeps_the_files_and_shows_them(root, table, tmp_path):
     source = tmp_path / "results/measured" / day["profile"]["name"]
     (source / "tables").mkdir(parents=True)
     (source / "figures").mkdir()
-    for stage in ("first", "then", "claims"):
-        for kind in ("json", "csv", "md"):
-            (source / f"tables/{stage}.{kind}").write_text(json.dumps(table) if kind == "json" else "x")
+    table = {**table, "arguments": []}
+    for name, document in {"first": table, "then": table, "claims": {"claims": []}}.items():
+        write_sealed(source / f"tables/{name}.json", document)
+        for kind in ("csv", "md"):
+            (source / f"tables/{name}.{kind}").write_text("by hand")
     (source / "profile.json").write_text(json.dumps(PROFILE))
     for figure in ("profile.svg", "runs.svg"):
-        (source / "figures" / figure).write_text("<svg/>")
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- measured runs: begin -->\nnone\n<!-- measured runs: end -->\nb\n")
+        path = source / "figures" / figure
+        path.write_text("<svg/>")
+        seal(path, "svg")
+    (tmp_path / "README.md").write_text("a\n<!-- measured runs: begin -->\nnone\n<!-- measured runs: end -->\nb\n")
+    return tmp_path
+
+
+def publish(checkout):
     command = ["make", "publish-measured", "DAY=config/measured/cpu-loop.yaml"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+
+
+def test_make_keeps_the_files_and_shows_them(checkout):
+    done = publish(checkout)
     assert done.returncode == 0, done.stderr
-    text = readme.read_text(encoding="utf-8")
+    text = (checkout / "README.md").read_text(encoding="utf-8")
     assert "(docs/measured/cpu-tiny-llama/README.md)" in text
-    assert "](runs.svg)" in (tmp_path / "docs/measured/cpu-tiny-llama/README.md").read_text(encoding="utf-8")
+    kept = checkout / "docs/measured/cpu-tiny-llama"
+    assert "](runs.svg)" in (kept / "README.md").read_text(encoding="utf-8")
     assert "none" not in text
-    kept = {file.name for file in (tmp_path / "docs/measured/cpu-tiny-llama").iterdir()}
-    assert {"claims.json", "first.md", "then.csv", "profile.json", "runs.svg"} <= kept
+    assert {"claims.json", "first.md", "then.csv", "profile.json", "runs.svg"} <= {file.name for file in kept.iterdir()}
+    assert "by hand" not in (kept / "first.md").read_text(encoding="utf-8") + (kept / "then.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["tables/first.json", "tables/claims.json", "figures/runs.svg", "README.md"])
+def test_what_was_edited_or_lacks_its_place_is_not_kept_and_nothing_is_written(checkout, name):
+    path = checkout / name
+    if path.exists():
+        path.write_text("edited\n", encoding="utf-8")
+    else:
+        path = checkout / "results/measured/cpu-tiny-llama" / name
+        path.write_text(re.sub(r"\w", "x", path.read_text(encoding="utf-8"), count=3), encoding="utf-8")
+    done = publish(checkout)
+    assert done.returncode == 2
+    assert ". Remedy: " in done.stderr
+    assert not (checkout / "docs/measured").exists()

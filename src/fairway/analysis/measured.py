@@ -25,6 +25,7 @@ _NS_PER_S = 1e9
 _REMEASURE = "delete it and run make measured, which measures it again"
 _COMPARE = "run make measured, which compares again"
 _ABOUT = ("device", "model", "versions", "arguments")
+_NAMES = ("workload", "policy", "figure", "edited", "tolerance", "agrees", "difference", "difference_at_speed")
 _VALUES = ("simulated", "measured", "lowest", "highest", "repeats", "simulated_at_speed")
 
 
@@ -225,7 +226,7 @@ def read_comparison(file: Path) -> Mapping[str, Any]:
 
 def _is_row(row: Any) -> bool:
     """Say whether a line of a table has what `compare` gives each; only one with a tolerance was simulated as well."""
-    if not isinstance(row, dict) or not {"workload", "policy", "figure", "edited", "tolerance", *_VALUES} <= row.keys():
+    if not isinstance(row, dict) or not {*_NAMES, *_VALUES} <= row.keys():
         return False
     numbers = _VALUES if row["tolerance"] is not None else ("measured", "lowest", "highest", "repeats")
     return all(isinstance(row[name], int | float) for name in numbers)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from fairway.engine import EVENTS, refuse_unsupported
 from fairway.errors import InputError
 from fairway.policies import make_policy
 from fairway.traces.settings import settings
@@ -14,6 +16,8 @@ from fairway.traces.workload import FloodWorkload, Workload, load_workload
 from fairway.yamlfile import read_yaml
 
 _S_PER_H = 3600.0
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_CLAIMS = "claims"  # what the workflow calls its table of answers
 
 
 @dataclass(frozen=True)
@@ -88,14 +92,47 @@ class Day:
     stand_ins: tuple[StandIn, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.repeats < 1 or self.seeds.count < 1:
-            raise ValueError("repeats and seeds.count must be at least 1")
+        self._refuse_numbers()
+        if not re.fullmatch(_NAME, self.profile.name):
+            raise ValueError(f"profile.name is {self.profile.name!r}: it has letters, digits, '.', '_' and '-'")
+        names = [stage.name for stage in self.stages]
+        if not names or len(set(names)) < len(names) or not all(re.fullmatch(_NAME, name) for name in names):
+            raise ValueError("stages must each have a name of its own, of letters, digits, '.', '_' and '-'")
+        if _CLAIMS in names:
+            raise ValueError(f"no stage may be named {_CLAIMS}: that is a table of its own")
+        if not all(stage.workloads and stage.policies for stage in self.stages):
+            raise ValueError("each stage must have workloads and policies")
         files = [file for stage in self.stages for file in stage.workloads]
         if len({Path(file).stem for file in files}) < len(files):
             raise ValueError("a workload stands in two stages")
         unknown = {one.workload for one in self.stand_ins} - {Path(file).stem for file in files}
         if unknown:
             raise ValueError(f"stand_ins has {', '.join(sorted(unknown))}, which no stage measures")
+
+    def _refuse_numbers(self) -> None:
+        profile, engine = self.profile, self.engine
+        least_1 = {
+            "repeats": self.repeats,
+            "seeds.count": self.seeds.count,
+            "profile.cache_blocks": profile.cache_blocks,
+            "profile.repeats": profile.repeats,
+            "profile.seconds": profile.seconds,
+            "engine.budget_tokens": engine.budget_tokens,
+            "engine.max_num_seqs": engine.max_num_seqs,
+            "engine.block_tokens": engine.block_tokens,
+        }
+        least_0 = {
+            "seeds.first": self.seeds.first,
+            "profile.most_context": profile.most_context,
+            "profile.seed": profile.seed,
+            "corpus_seed": self.corpus_seed,
+            "start_s": self.start_s,
+            "drain_s": self.drain_s,
+        }
+        for least, numbers in ((1, least_1), (0, least_0)):
+            for name, number in numbers.items():
+                if number < least:
+                    raise ValueError(f"{name} is {number}, and must be at least {least}")
 
     def file_of(self, workload: str) -> str:
         """Return the file of a workload's name."""
@@ -123,7 +160,7 @@ def load_day(file: Path, root: Path) -> Day:
     day = settings(Day, read_yaml(file))
     for stage in day.stages:
         for policy in stage.policies:
-            make_policy(policy)
+            refuse_unsupported(make_policy(policy), EVENTS)
         for workload in stage.workloads:
             if not (root / workload).is_file():
                 raise InputError(f"there is no workload {workload}", remedy="give files of config/workloads", file=file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -31,6 +32,8 @@ _STOP_S = 30.0
 _OWN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"  # whether the model has a process beside the engine's
 _NICENESS = 5  # each step of it is a quarter more time for the others
 _LAST_LINES = 12
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded here: a forked child must not import
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,12 @@ def running_command(
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=dict(environment), start_new_session=True
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            start_new_session=True,
+            preexec_fn=end_with_parent,
         )
     if serving.device == "cpu":  # the client is on the same cores, and must not be late
         os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
@@ -180,6 +188,12 @@ def running_command(
         yield server
     finally:
         _stop(process)
+
+
+def end_with_parent() -> None:
+    """Let Linux stop this process when the one that started it ends, killed or not: a server would keep its memory."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
 
 
 def _wait_until_it_serves(server: RunningServer, process: subprocess.Popen[bytes]) -> None:

@@ -17,7 +17,7 @@ ORDERING_FAILED = "ordering failed"  # how the log line begins that says so
 _REMEMBERED_TIMES = 1 << 16
 _KINDS: dict[str, tuple[type, str]] = {
     "policy": (str, "the name of a policy"),
-    "parameters": (Mapping, "the policy's parameters by name"),
+    "parameters": (Mapping, 'an object of the policy\'s parameters, such as {"fast_weight": 4}'),
     "profile": (str, "a file or the name of a shipped profile"),
     "shadow": (bool, "true or false"),
     "check_hits_every": (int, "a number of steps, 0 for never"),
@@ -43,11 +43,12 @@ class PluginSettings:
     force_version: bool = False
 
     def __post_init__(self) -> None:
-        for name, kind in (("policy", str), ("profile", str), ("shadow", bool), ("force_version", bool)):
-            if not isinstance(getattr(self, name), kind):
-                _refuse(f"{name} is {getattr(self, name)!r}", f"give {'a text' if kind is str else 'true or false'}")
-        if not isinstance(self.parameters, Mapping):
-            _refuse(f"parameters is {self.parameters!r}", 'give an object, such as {{"fast_weight": 4}}')
+        for name, (kind, what) in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+                _refuse(f"{name} is {value!r}", f"give {what}")
+        if self.check_hits_every < 0:
+            _refuse(f"check_hits_every is {self.check_hits_every}", "give a number of steps, 0 for never")
 
     @classmethod
     def of(cls, additional_config: Any) -> Self:
