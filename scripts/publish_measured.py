@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.figures.seal import is_whole
-from fairway.analysis.measured import read_comparison, write_comparison
+from fairway.analysis.measured import read_comparison
 from fairway.analysis.measured_page import measured_page, measured_summary, refuse_edited
 from fairway.analysis.readme import replace_between
-from fairway.analysis.tables import read_table
+from fairway.analysis.tables import edited_pages, read_table
 from fairway.command import run
 from fairway.errors import InputError
 from fairway.files import write_text
@@ -38,9 +38,14 @@ def main() -> int:
     profile = read_table(source / "profile.json", frozenset({"measurement"}), "measure it")
     read_table(source / "tables/claims.json", frozenset({"claims"}), "run make measured, which answers them")
     figures = [source / f"figures/{name}.svg" for name in ("profile", "runs")]
-    if edited := [figure for figure in figures if not is_whole(figure)]:
-        raise InputError("was edited after it was written", remedy="delete it; make measured draws it", file=edited[0])
-    files = [source / f"tables/claims.{kind}" for kind in KINDS]
+    edited = [figure for figure in figures if not is_whole(figure)]
+    for table in (*stages, "claims"):
+        edited += [source / "tables" / page for page in edited_pages(source / f"tables/{table}.json")]
+    if edited:
+        raise InputError(
+            "was edited after it was written", remedy="delete it; make measured makes it again", file=edited[0]
+        )
+    files = [source / f"tables/{table}.{kind}" for table in (*stages, "claims") for kind in KINDS]
     texts = {file.name: file.read_text(encoding="utf-8") for file in (*files, source / "profile.json", *figures)}
     readme = arguments.readme.read_text(encoding="utf-8")
     here = kept.relative_to(arguments.readme.parent) if kept.is_relative_to(arguments.readme.parent) else kept
@@ -49,8 +54,6 @@ def main() -> int:
     page = measured_page(name, tables, profile, day.seeds.count, "runs.svg")
     for file_name, text in texts.items():  # from here on all is there and sound
         write_text(kept / file_name, text)
-    for stage, table in zip(stages, tables, strict=True):
-        write_comparison(table["rows"], {key: table[key] for key in table if key != "rows"}, kept, stage)
     write_text(kept / "README.md", page + "\n")
     write_text(arguments.readme, shown)
     return 0

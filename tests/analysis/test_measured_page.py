@@ -11,11 +11,12 @@ import yaml
 
 from fairway.analysis.figures import measured_runs
 from fairway.analysis.figures.seal import seal
-from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS
+from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, write_comparison
 from fairway.analysis.measured_page import measured_page, refuse_edited
+from fairway.analysis.tables import write_pages
 from fairway.errors import InputError
-from fairway.files import write_sealed
 
+ABOUT = ("device", "model", "versions", "arguments")
 PROFILE = {
     "measurement": {
         "settings": {"dtype": "float32"},
@@ -103,9 +104,10 @@ def checkout(root, table, tmp_path):
     (source / "figures").mkdir()
     table = {**table, "arguments": []}
     for name, document in {"first": table, "then": table, "claims": {"claims": []}}.items():
-        write_sealed(source / f"tables/{name}.json", document)
-        for kind in ("csv", "md"):
-            (source / f"tables/{name}.{kind}").write_text("by hand")
+        if name == "claims":
+            write_pages(source / "tables", name, document, "a,b\n", "claims\n")
+        else:
+            write_comparison(document["rows"], {key: document[key] for key in ABOUT}, source / "tables", name)
     (source / "profile.json").write_text(json.dumps(PROFILE))
     for figure in ("profile.svg", "runs.svg"):
         path = source / "figures" / figure
@@ -129,10 +131,12 @@ def test_make_keeps_the_files_and_shows_them(checkout):
     assert "](runs.svg)" in (kept / "README.md").read_text(encoding="utf-8")
     assert "none" not in text
     assert {"claims.json", "first.md", "then.csv", "profile.json", "runs.svg"} <= {file.name for file in kept.iterdir()}
-    assert "by hand" not in (kept / "first.md").read_text(encoding="utf-8") + (kept / "then.csv").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["tables/first.json", "tables/claims.json", "figures/runs.svg", "README.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["tables/first.json", "tables/then.md", "tables/claims.json", "tables/claims.csv", "figures/runs.svg", "README.md"],
+)
 def test_what_was_edited_or_lacks_its_place_is_not_kept_and_nothing_is_written(checkout, name):
     path = checkout / name
     if path.exists():

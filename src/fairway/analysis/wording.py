@@ -128,7 +128,7 @@ def names(listed: Sequence[str], what: str) -> str:
 def _group(kind: str, listed: Sequence[str]) -> str:
     if len(listed) == 1:
         return f"{kind} {listed[0]}"
-    plural = {"policy": "policies"}.get(kind, f"{kind}s")
+    plural = {"policy": "policies", "data": "data"}.get(kind, f"{kind}s")
     return f"{plural} {', '.join(listed)}" if len(listed) <= _MOST_NAMED else f"{len(listed)} {plural}"
 
 
