@@ -16,4 +16,6 @@ COPY --chown=reviewer requirements ./requirements
 RUN mkdir src && make .venv/.installed-run
 
 COPY --chown=reviewer . .
+# Snakemake's cache would go into the home folder, which another user or a read-only container lacks.
+ENV XDG_CACHE_HOME=/tmp/fairway-cache
 CMD ["make", "reproduce"]
