@@ -66,6 +66,21 @@ def test_exact_times_come_back(tmp_path):
     assert profile.extrapolated_tokens([(256, 256 + 8_192)]) == 256
 
 
+class ColdDevice(Device):
+    """A step is three times as slow unless the step before it read the same contexts."""
+
+    def step_ns(self, chunks):
+        is_warm = self.steps[-1:] == [chunks]
+        return super().step_ns(chunks) * (1 if is_warm else 3)
+
+
+def test_requests_that_generate_are_timed_with_the_contexts_of_the_step_before():
+    rows = taken(ColdDevice())["measurement"]["fitted"]
+    for row in rows:
+        slower = 1 if all(new == 1 for new, _ in row["chunks"]) else 3
+        assert row["measured_ms"] == pytest.approx(slower * true_ms(row["chunks"])), row["chunks"]
+
+
 def test_noise_and_hiccups_are_reported_and_do_not_move_the_medians():
     grid = Grid(GRID.new_tokens, GRID.prefix_tokens, repeats=15, warm_up_steps=3)
     rows = taken(Device(noise=0.01, hiccups=0.05), grid)["measurement"]["fitted"]
