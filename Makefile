@@ -19,6 +19,10 @@ PEER_PYTHON := .venv-aisimulate/bin/python
 PEER_STAMP := .venv-aisimulate/.installed
 VLLM_INSTALL := $(VLLM_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	--only-binary :all:
+# Less to do, for a first look: BENCH="--requests 1000 --waiting 100 --sizes 2000 4000" BENCH_ORDERING="--waiting 8 --steps 9".
+BENCH ?=
+BENCH_ORDERING ?=
+PARITY_STEPS ?= 1000000
 # Where the CPU build of torch comes from if no source that pip is set up with has it.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
@@ -104,7 +108,7 @@ real-env: $(REAL_STAMP) ## Add to .venv what `corpus: {kind: real}` needs.
 vllm-env: $(VLLM_STAMP) ## Set up .venv-vllm: vLLM 0.32.0 for CPUs, without a model.
 
 parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's scheduler; the summary goes to docs/parity.md.
-	$(VLLM_PYTHON) scripts/check_parity.py --steps 1000000 --processes 2 --chunks-dir results/parity/chunks \
+	$(VLLM_PYTHON) scripts/check_parity.py --steps "$(PARITY_STEPS)" --processes 2 --chunks-dir results/parity/chunks \
 		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
 # The README shows any run but those of quick.yaml, kept for `make check`, of the second seeds, which stand beside the full
@@ -151,6 +155,8 @@ causes: check-start $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<nam
 		--claims paper/claims.yaml --rows-root "$(EXPERIMENT)/results/rows/sim" --out-dir docs/causes
 
 preflight: $(MEASURING_STAMP) ## Check this machine for a day of measuring (DAY=config/gpu-day.yaml) and print its hours.
+	@command -v "$(MEASURING_PYTHON)" > /dev/null || { echo 'error: $(MEASURING_PYTHON) is no program.' \
+		'Remedy: let FAIRWAY_VLLM_PYTHON name the Python of an environment with vLLM.' >&2; exit 2; }
 	PYTHONPATH=src $(MEASURING_PYTHON) scripts/preflight.py --day "$(DAY)"
 
 measured: preflight $(RUN_STAMP) ## Measure on a real engine (DAY=config/gpu-day.yaml; a CPU: DAY=config/measured/cpu-loop.yaml).
@@ -164,8 +170,9 @@ publish-measured: $(RUN_STAMP) ## Keep DAY's finished measurements in docs/measu
 peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds and hits with.
 
 bench: $(RUN_STAMP) ## Measure the replay's speed and memory on one core; the page is benchmarks/README.md.
-	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.run --out benchmarks/results/replay.json
-	$(if $(wildcard $(VLLM_STAMP)),PYTHONPATH=src $(VLLM_PYTHON) -m benchmarks.ordering --out benchmarks/results/ordering.json)
+	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.run $(BENCH) --out benchmarks/results/replay.json
+	$(if $(wildcard $(VLLM_STAMP)),PYTHONPATH=src $(VLLM_PYTHON) -m benchmarks.ordering $(BENCH_ORDERING) \
+		--out benchmarks/results/ordering.json)
 	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.page
 
 lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requirements/vllm.in.

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.measured import about, compare_all, measured_folders, write_comparison
-from fairway.command import run
+from fairway.command import file_name, run
 
 
 def main() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
     )
     parser.add_argument("--measured", required=True, nargs="+", type=Path, help="lists that scripts/measure.py wrote")
     parser.add_argument("--out-dir", required=True, type=Path, help="folder of the three tables")
-    parser.add_argument("--name", required=True, help="name of the three tables")
+    parser.add_argument("--name", required=True, type=file_name, help="name of the three tables")
     arguments = parser.parse_args()
     measured = [folder for file in arguments.measured for folder in measured_folders(file)]
     rows = compare_all(arguments.simulated, arguments.at_speed, measured)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.command import run
+from fairway.errors import InputError
 from fairway.sources.edgar.fetch import Edgar
 from fairway.sources.edgar.listing import find_filing
 from fairway.sources.settings import read_sources
@@ -26,7 +27,10 @@ def main() -> int:
 
     source = read_sources(arguments.sources).edgar
     filing = find_filing(source.filings(), arguments.accession)
-    text = extract_text(filing, Edgar(source, arguments.downloads).document(filing))
+    edgar = Edgar(source, arguments.downloads)
+    if arguments.out.resolve() == edgar.place_of(filing).resolve():
+        raise InputError("is the filing's document itself", remedy="give another --out", file=arguments.out)
+    text = extract_text(filing, edgar.document(filing))
     write_filing_text(text, arguments.out)
     print(f"{filing.ticker} {filing.period}: {len(text.sections)} sections, {len(text.text)} characters")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairway.command import positive, refuse_overwriting, run
+from fairway.command import file_path, positive, refuse_overwriting, run
 from fairway.files import write_text
 from fairway.traces import write_trace
 from fairway.traces.description import describe_trace
@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument(
         "--failures-as-prefill", action="store_true", help="serve rows without output as a prefill instead of none"
     )
-    parser.add_argument("--out", required=True, type=Path, help="file to write, JSON lines or .parquet")
+    parser.add_argument("--out", required=True, type=file_path, help="file to write, JSON lines or .parquet")
     arguments = parser.parse_args()
     verdicts = arguments.out.with_suffix(".verdicts.csv")
     for out in (arguments.out, arguments.out.with_suffix(".header.json"), verdicts):

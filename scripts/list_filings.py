@@ -34,13 +34,13 @@ def main() -> int:
     days = (arguments.first, arguments.last)
     filings = [
         filing
-        for ticker, cik in arguments.companies
+        for ticker, cik in dict.fromkeys(arguments.companies)
         for filing in edgar.list_filings(ticker, cik, *days, amended=arguments.amended)
     ]
     if not filings:
         raise InputError("these companies have no such filings", remedy="check the numbers and the days")
     write_listing(filings, arguments.out)
-    print(f"{len(filings)} filings of {len(arguments.companies)} companies")
+    print(f"{len(filings)} filings of {len(set(arguments.companies))} companies")
     return 0
 
 

@@ -18,7 +18,6 @@ from fairway.measuring.profile_stage import Origin, device_of, take_profile, unf
 from fairway.progress import Progress
 from fairway.serving import Serving
 from fairway.serving.cores import engine_cores
-from fairway.vllm.models import model_folder
 
 
 def main() -> int:
@@ -55,8 +54,7 @@ def main() -> int:
     )
     from fairway.vllm.stepping import SteppedEngine  # only now: vLLM reads its environment when imported
 
-    folder, is_cpu = str(model_folder(serving.model)), arguments.device == "cpu"
-    engine = SteppedEngine(folder, limits, serving.context_tokens, serving.engine_dtype, eager=is_cpu)
+    engine = SteppedEngine(limits, serving.stepped_arguments())
     origin = Origin(
         name=arguments.name,
         device=device_of(arguments.device),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairway.analysis.figures.seal import is_whole
 from fairway.analysis.measured import read_comparison
-from fairway.analysis.measured_page import measured_page, measured_summary, refuse_edited
+from fairway.analysis.measured_page import measured_page, measured_summary, read_measurement, refuse_edited
 from fairway.analysis.readme import replace_between
 from fairway.analysis.tables import edited_pages, read_table
 from fairway.command import run
@@ -35,7 +35,7 @@ def main() -> int:
     stages = [stage.name for stage in day.stages]
     tables = [read_comparison(source / f"tables/{stage}.json") for stage in stages]
     refuse_edited(tables)
-    profile = read_table(source / "profile.json", frozenset({"measurement"}), "measure it")
+    profile = read_measurement(source / "profile.json")
     read_table(source / "tables/claims.json", frozenset({"claims"}), "run make measured, which answers them")
     figures = [source / f"figures/{name}.svg" for name in ("profile", "runs")]
     edited = [figure for figure in figures if not is_whole(figure)]

@@ -1,4 +1,4 @@
-"""Write a profile whose steps are as slow as those of lone requests beside some measured runs."""
+"""Write a profile whose steps are as slow as those of requests at once before some measured runs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fairway.profile import load_profile, read_document
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Divide a profile's efficiency by how long steps of lone requests took over what it says, the "
-        "median of the runs: simulated with it, what is left of a difference is not the device's speed on that day."
+        description="Divide a profile's efficiency by how long steps of requests at once took over what it says, the "
+        "median of the runs: simulated with it, what is left of a difference is not the server's speed on that day."
     )
     parser.add_argument("--profile", required=True, type=Path, help="profile that the runs were measured with")
     parser.add_argument("--measured", required=True, type=Path, help="list that scripts/measure.py wrote")

@@ -1,10 +1,11 @@
 """Exit statuses and numbers of the command line."""
 
 import argparse
+from pathlib import Path
 
 import pytest
 
-from fairway.command import not_negative, positive, refuse_overwriting, run
+from fairway.command import file_name, file_path, not_negative, positive, refuse_overwriting, run
 from fairway.errors import InputError
 
 
@@ -53,6 +54,16 @@ def test_no_file_is_read_and_written_over(tmp_path):
     for out in (read, tmp_path / "link.csv"):
         with pytest.raises(InputError, match="would be written over"):
             refuse_overwriting(out, tmp_path / "missing.csv", read)
+
+
+def test_files_to_write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert (file_name("first"), file_path("out/a.json")) == ("first", Path("out/a.json"))
+    for read, odd in [(file_name, name) for name in ("", ".", "..", ".hidden", "../evil", "a/b", "/a")] + [
+        (file_path, path) for path in ("", ".", "..", "/")
+    ]:
+        with pytest.raises(argparse.ArgumentTypeError, match="is no "):
+            read(odd)
 
 
 def test_numbers():

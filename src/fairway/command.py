@@ -82,6 +82,21 @@ def refuse_overwriting(out: Path, *read: Path) -> None:
             raise InputError("is the file to be read, and would be written over", remedy="give another --out", file=out)
 
 
+def file_name(text: str) -> str:
+    """Read a name for files, without a folder, as an argparse type."""
+    if not text or text.startswith(".") or Path(text).name != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a file")
+    return text
+
+
+def file_path(text: str) -> Path:
+    """Read the path of a file to write, as an argparse type."""
+    path = Path(text)
+    if not path.name or path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no file")
+    return path
+
+
 def positive(text: str) -> int:
     """Read a whole number of at least 1, as an argparse type."""
     return _whole(text, 1)

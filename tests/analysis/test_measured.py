@@ -41,7 +41,13 @@ def rows(folder, ttft_s, hit_tokens=100, sha="trace", gaps=None, overhead_ms=0.0
     write_rows(folder, requests, hooks, runs)
     lone = {"overhead_ms": overhead_ms, "slowness": slowness}
     late = {"client_late_ms": {"p99": 1.0}}
-    fact = {"token_gap_ms": gaps or {}, "tokens_per_s": 50.0, "lone_requests": lone, **late}
+    fact = {
+        "token_gap_ms": gaps or {},
+        "tokens_per_s": 50.0,
+        "lone_requests": lone,
+        "requests_at_once": {"slowness": slowness},
+        **late,
+    }
     versions = {"device": "a device", "model": "m", "versions": {"vllm": "0.32.0"}, "arguments": []}
     write_json(folder / MEASUREMENT, {**versions, "runs": [fact]})
     return folder
@@ -75,7 +81,7 @@ def test_the_tolerance_of_the_median_is_five_percent(tmp_path, measured_s, agree
 def test_http_and_the_devices_speed_are_told_from_the_rest(tmp_path):
     simulated, at_speed = rows(tmp_path / "sim", [1.0] * 5), rows(tmp_path / "slow", [1.2] * 5)
     measured = [rows(tmp_path / f"{one}", [1.3] * 5, overhead_ms=20.0, slowness=one) for one in (1.1, 1.2, 1.5)]
-    p50, *_, beyond, steps, _ = compare("w", "p", simulated, at_speed, measured)
+    p50, *_, beyond, _, steps, _ = compare("w", "p", simulated, at_speed, measured)
     assert p50["simulated"] == pytest.approx(1.02)
     assert p50["agrees"] is False
     assert p50["difference_at_speed"] == pytest.approx(1.22 / 1.3 - 1)
@@ -108,7 +114,7 @@ def test_edited_facts_beside_the_rows_are_refused(tmp_path):
     file = repeat / MEASUREMENT
     write_sealed(file, json.loads(file.read_text(encoding="utf-8")))
     compare("w", "p", simulated, simulated, [repeat])
-    file.write_text(file.read_text(encoding="utf-8").replace('"slowness": 1.0', '"slowness": 0.5'), encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace('"slowness": 1.0', '"slowness": 0.5', 1), encoding="utf-8")
     with pytest.raises(InputError, match=r"0/measurement\.json: was edited after it was written"):
         compare("w", "p", simulated, simulated, [repeat])
 

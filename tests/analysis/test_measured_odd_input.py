@@ -65,6 +65,7 @@ def test_what_is_laid_out_is_sound(call: Call, tmp_path: Path) -> None:
 
 def fact(**changed: Any) -> dict[str, Any]:
     usual = {"lone_requests": {"overhead_ms": 1.0, "slowness": 1.0}, "client_late_ms": {"p99": 1.0}}
+    usual |= {"requests_at_once": {"slowness": 1.0}}
     return {**usual, "token_gap_ms": {}, "tokens_per_s": 1.0, **changed}
 
 
@@ -73,6 +74,15 @@ def facts(*runs: Any, **changed: Any) -> dict[str, Any]:
 
 
 TABLE = {"device": "d", "model": "m", "versions": {}}
+
+
+def row(**changed: Any) -> dict[str, Any]:
+    usual = {"workload": "w", "policy": "p", "figure": "p50", "edited": "", "tolerance": 0.05, "agrees": True}
+    values = {"simulated": 1.0, "measured": 1.0, "lowest": 1.0, "highest": 1.0, "repeats": 1}
+    speed = {"simulated_at_speed": 1.0, "difference": 0.0, "difference_at_speed": 0.0}
+    return {**usual, **values, **speed, **changed}
+
+
 FACTS = f"1/w/p/{MEASUREMENT}"
 # The file that is odd, what it holds (None: nothing), the commands that read it.
 ODD: list[tuple[str, Any, tuple[tuple[str, ...], ...]]] = [
@@ -82,7 +92,8 @@ ODD: list[tuple[str, Any, tuple[tuple[str, ...], ...]]] = [
     (FACTS, None, (SLOW, COMPARE)),
     *[(FACTS, odd, (SLOW, COMPARE)) for odd in ([], facts(), facts(3), facts({}), facts(fact(lone_requests=[])))],
     (FACTS, facts(fact(lone_requests={"overhead_ms": 1.0, "slowness": "slow"})), (SLOW, COMPARE)),
-    (FACTS, facts(fact(lone_requests={"overhead_ms": 1.0, "slowness": 0})), (SLOW,)),
+    (FACTS, facts(fact(requests_at_once={"slowness": "slow"})), (SLOW, COMPARE)),
+    (FACTS, facts(fact(requests_at_once={"slowness": 0})), (SLOW,)),
     (FACTS, facts(fact(), versions=[]), (COMPARE,)),
     (FACTS, {"runs": [fact()]}, (COMPARE,)),
     ("1/w/p/requests.parquet", None, (COMPARE,)),
@@ -93,6 +104,7 @@ ODD: list[tuple[str, Any, tuple[tuple[str, ...], ...]]] = [
     *[("first.json", odd, (DRAW,)) for odd in ([], TABLE, {**TABLE, "rows": []}, {**TABLE, "rows": {"a": 1}})],
     *[("first.json", {**TABLE, "rows": odd}, (DRAW,)) for odd in ([1], [{}], [{"figure": "p50"}])],
     ("first.json", {**TABLE, "versions": 3, "rows": []}, (DRAW,)),
+    *[("first.json", {**TABLE, "rows": [row(**odd)]}, (DRAW,)) for odd in ({"policy": None}, {"lowest": 3.0})],
 ]
 
 
@@ -126,6 +138,23 @@ def test_folders_without_a_counterpart_are_one_line(option: str, folder: str, ca
     (line,) = refused.said.splitlines()
     assert line.startswith("error: sim") or line.startswith("error: .")
     assert ". Remedy: " in line
+
+
+def test_one_folder_is_one_repeat(call: Call, tmp_path: Path) -> None:
+    for folders in (["1/w/p", "1/w/p"], ["1/w/p", "1/../1/w/p"]):
+        write_json(tmp_path / "w.json", {"folders": folders})
+        refused = call(*COMPARE)
+        assert refused.status == 2, refused.said
+        assert "is given twice, and is one repeat. Remedy: " in refused.said
+    write_json(tmp_path / "w.json", {"folders": ["1/w/p"]})
+    twice = call(*COMPARE, "--measured", "w.json", "w.json")
+    assert twice.status == 2 and "is given twice" in twice.said
+
+
+def test_tables_have_a_name_of_their_own(call: Call, tmp_path: Path) -> None:
+    for name in ("", "../evil", "."):
+        assert call(*COMPARE, "--name", name).status == 2
+    assert not (tmp_path.parent / "evil.json").exists()
 
 
 def test_a_broken_profile_is_one_line(call: Call, tmp_path: Path) -> None:

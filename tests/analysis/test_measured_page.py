@@ -12,7 +12,7 @@ import yaml
 from fairway.analysis.figures import measured_runs
 from fairway.analysis.figures.seal import seal
 from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, write_comparison
-from fairway.analysis.measured_page import measured_page, refuse_edited
+from fairway.analysis.measured_page import measured_page, read_measurement, refuse_edited
 from fairway.analysis.tables import write_pages
 from fairway.errors import InputError
 
@@ -79,6 +79,19 @@ def test_a_fit_that_ended_early_is_said(table):
         measured_page("cpu", [table], profile, 1, "runs.svg") for profile in (PROFILE, {"measurement": measurement})
     ]
     assert [said in " ".join(page.split()) for page in pages] == [False, True]
+
+
+def test_another_profile_is_refused_with_its_name(tmp_path):
+    file = tmp_path / "profile.json"
+    file.write_text(json.dumps(PROFILE))
+    assert read_measurement(file) == PROFILE
+    whole = PROFILE["measurement"]
+    lacking = [{key: value for key, value in whole.items() if key != lost} for lost in whole]
+    for odd in (*lacking, {**whole, "held_out": []}, {**whole, "drift": 1}, {**whole, "settings": 1}, [], None):
+        file.write_text(json.dumps({"measurement": odd}))
+        with pytest.raises(InputError, match="is no profile of scripts") as refused:
+            read_measurement(file)
+        assert refused.value.file == file
 
 
 def test_what_rests_on_an_edited_file_is_not_published(table):

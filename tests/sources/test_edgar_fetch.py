@@ -18,7 +18,7 @@ import pytest
 
 from fairway.errors import InputError
 from fairway.sources.edgar.fetch import Edgar
-from fairway.sources.edgar.listing import Filing
+from fairway.sources.edgar.listing import Filing, pinned_filings
 from fairway.sources.settings import EdgarSource
 
 COMPANIES = 12
@@ -153,6 +153,28 @@ def test_retry_after_stops_every_job(mirror: Any, source: EdgarSource, downloads
     mirror.retry_after = "86400"
     with pytest.raises(InputError, match="asks to wait 86400 s"):
         Edgar(source, downloads).document(FILINGS[1])
+
+
+def test_a_text_is_not_written_over_its_document(root: Path, downloads: Path, tmp_path: Path) -> None:
+    filing = pinned_filings()[0]
+    document = downloads / f"{filing.accession}.htm"
+    command = [sys.executable, str(root / "scripts/fetch_filing.py"), "--accession", filing.accession]
+    command += ["--sources", str(root / "config/sources.yaml"), "--downloads", str(downloads), "--out", str(document)]
+    refused = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(root / "src")}, capture_output=True, encoding="utf-8", check=False
+    )
+    assert refused.returncode == 2, refused.stderr
+    assert refused.stderr.startswith(f"error: {document}: is the filing's document itself. Remedy: ")
+
+
+@pytest.mark.parametrize("date", ["Mon, 01 Jan 0001 00:00:00 -0000", "soon", "31 Feb", ""])
+def test_a_date_to_retry_after_that_no_clock_shows_is_passed_over(
+    date: str, mirror: Any, source: EdgarSource, downloads: Path
+) -> None:
+    mirror.show("429", requests=1)
+    mirror.retry_after = date
+    Edgar(source, downloads).document(FILINGS[0])
+    assert len(mirror.documents_asked()) == 2
 
 
 @pytest.mark.parametrize("fault", ["403", "block page"])

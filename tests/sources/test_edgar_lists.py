@@ -150,6 +150,12 @@ def test_a_list_is_made_by_the_script(
     nothing = run("--first", "1999-01-01", "--last", "1999-12-31")
     assert (nothing.returncode, (tmp_path / "list.csv").exists()) == (2, False)
     assert nothing.stderr.startswith("error: these companies have no such filings.")
+    twice = run("--companies", "ONE:1", "OTHER:1", "--first", "2012-01-01", "--last", "2024-12-31")
+    assert (twice.returncode, (tmp_path / "list.csv").exists()) == (2, False)
+    assert twice.stderr.startswith("error: list.csv:4: OTHER 2024-03-31 is listed in line 2 too.")
+    again = run("--companies", "ONE:1", "ONE:1", "--first", "2012-01-01", "--last", "2024-12-31")
+    assert again.stdout == "2 filings of 1 companies\n"
+    (tmp_path / "list.csv").unlink()
     assert run("--first", "2012-01-01", "--last", "2024-12-31").stdout == "2 filings of 1 companies\n"
     kept = {filing.period: filing.form for filing in read_listing(tmp_path / "list.csv")}
     assert kept == {"2024-03-31": "10-Q", "2012-03-31": "10-Q"}

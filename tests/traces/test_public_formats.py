@@ -265,11 +265,11 @@ def test_the_script_writes_trace_header_and_verdicts_or_nothing(tmp_path: Path, 
     (tmp_path / "bad.csv").write_text(AZURE + "x\n", encoding="utf-8")
     (tmp_path / "out").mkdir()
 
-    def run(name: str) -> subprocess.CompletedProcess[str]:
+    def run(name: str, out: str = "out/az.jsonl") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [
                 *(sys.executable, str(root / "scripts/import_trace.py"), "--format", "azure"),
-                *("--trace", name, "--max-model-tokens", "500", "--out", "out/az.jsonl"),
+                *("--trace", name, "--max-model-tokens", "500", "--out", out),
             ],
             cwd=tmp_path,
             env=os.environ | {"PYTHONPATH": str(root / "src")},
@@ -281,6 +281,10 @@ def test_the_script_writes_trace_header_and_verdicts_or_nothing(tmp_path: Path, 
     refused = run("bad.csv")
     assert (refused.returncode, list((tmp_path / "out").iterdir())) == (2, [])
     assert refused.stderr.startswith("error: bad.csv:8: ")
+    for out in (".", "", "out"):
+        refused = run("az.csv", out)
+        assert (refused.returncode, list((tmp_path / "out").iterdir())) == (2, [])
+        assert f"{out!r} is no file" in refused.stderr
     done = run("az.csv")
     assert done.returncode == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.engine.arg_utils import AsyncEngineArgs, EngineArgs
 from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
@@ -47,6 +47,16 @@ def test_a_server_of_the_day(policy):
 
 def test_a_server_without_the_plugin():
     assert parsed(serving(None).arguments(port=8000)).scheduler_cls is None
+
+
+def test_the_engine_whose_steps_are_timed():
+    engine = EngineArgs(**serving(None).stepped_arguments())
+    served = parsed(serving(None).arguments(port=8000))
+    same = ("model", "dtype", "load_format", "max_model_len", "block_size", "num_gpu_blocks_override")
+    same += ("max_num_batched_tokens", "max_num_seqs", "enforce_eager", "skip_tokenizer_init")
+    assert {name: getattr(engine, name) for name in same} == {name: getattr(served, name) for name in same}
+    with pytest.raises(TypeError):
+        EngineArgs(**serving(None).stepped_arguments(), no_such_argument=1)
 
 
 def test_an_unknown_argument_is_refused():

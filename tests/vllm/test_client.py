@@ -18,6 +18,7 @@ import fairway.profile
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.measuring import run_stage
+from fairway.measuring.at_once import steps
 from fairway.measuring.lone import fit
 from fairway.profile import load_profile, sha256_of_profile
 from fairway.rows import MEASUREMENT, read_requests, read_runs
@@ -258,6 +259,7 @@ def test_measured_rows_say_what_they_are(tmp_path, starts):
     assert facts["device"] == "it"
     assert facts["runs"][0]["client_late_ms"]["worst"] >= 0
     assert set(facts["runs"][0]["lone_requests"]) == {"overhead_ms", "slowness"}
+    assert facts["runs"][0]["requests_at_once"]["slowness"] > 0
     assert facts["profile_sha256"] == hashlib.sha256(PROFILE_FILE.read_bytes()).hexdigest()
 
     assert run_stage.is_measured(run_of("lpm"), [file], rows)
@@ -285,6 +287,12 @@ def test_servers_stay_up_as_many_as_may(tmp_path, starts):
         servers.get(three)
         assert starts == [("start", one), ("start", two), ("stop", two), ("start", three)]
     assert starts[4:] == [("stop", three), ("stop", one)] or starts[4:] == [("stop", one), ("stop", three)]
+
+
+def test_steps_of_requests_at_once_fill_the_budget_in_order():
+    assert list(steps(3, 700, 1_000)) == [[(700, 700), (300, 300)], [(400, 700), (600, 600)], [(100, 700)]]
+    assert list(steps(1, 2_500, 1_000)) == [[(1_000, 1_000)], [(1_000, 2_000)], [(500, 2_500)]]
+    assert list(steps(2, 500, 1_000)) == [[(500, 500), (500, 500)]]
 
 
 def test_lone_requests_tell_http_from_slow_steps():

@@ -40,11 +40,11 @@ def test_a_profile_of_the_cpu(tmp_path):
 
 OLD_CONTEXTS = """
 from fairway.engine import Limits
-from fairway.vllm.models import model_folder
+from fairway.serving import Serving
 from fairway.vllm.stepping import SteppedEngine
 
 limits = Limits(cache_blocks=100, budget_tokens=512, max_num_seqs=8, block_tokens=32)
-engine = SteppedEngine(str(model_folder("tiny-llama")), limits, 1024, "float32", eager=True)
+engine = SteppedEngine(limits, Serving(limits, policy=None, max_model_len=1024).stepped_arguments())
 contexts = ((4, 512),) * 4
 for others in range(8):  # after one of these numbers all blocks but the contexts' have been used since
     engine.step_ns(contexts)

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ pytestmark = pytest.mark.xdist_group("dag")
 ZIP = "tests/workflow/test_dag.py::test_make_reproduce_in_a_download_without_git"
 CHECK = "tests/workflow/test_dag.py::test_make_check_names_an_edited_result"
 SMALL = "tests/workflow/test_commands.py::test_a_small_run_goes_through_the_same_command"
+LONG = "tests/workflow/test_long_commands.py::"
 ACTIVATED = "tests/workflow/test_commands.py::test_the_environment_is_activated"
 BEFORE_THE_TESTS = ".ci/run"
 # The command as it stands in the README, and what runs it; of a whole run `SMALL_RUNS` has what runs in its place.
@@ -35,6 +35,14 @@ RUN_BY = {
     "make reference CONFIG=config/second-seeds.yaml": SMALL,
     "make reference CONFIG=config/quick.yaml": SMALL,
     "make causes CONFIG=config/causes/<name>.yaml": SMALL,
+    "make reproduce CONFIG=config/full.yaml": SMALL,
+    "make check CONFIG=config/full.yaml": SMALL,
+    "make reproduce CONFIG=config/parity.yaml": f"{LONG}test_both_backends_agree",
+    "make parity-full": f"{LONG}test_random_cases_are_compared",
+    "make bench": f"{LONG}test_benchmarks_end_in_their_page",
+    "make measured DAY=config/measured/cpu-loop.yaml": f"{LONG}test_a_day_on_this_processor",
+    "make real-env": f"{LONG}test_real_data_come_from_where_the_settings_say",
+    "make reproduce CONFIG=config/real.yaml": f"{LONG}test_real_data_come_from_where_the_settings_say",
     "make peer-env": BEFORE_THE_TESTS,
     "make vllm-env": BEFORE_THE_TESTS,
     "make preflight": "tests/workflow/test_commands.py::test_make_preflight_prints_hours_and_checks",
@@ -62,15 +70,7 @@ RUN_BY = {
 MARKED = {
     "docker build -t fairway .": "docker",
     "docker run --rm --network none fairway": "docker",
-    "make bench": "minutes",
-    "make check CONFIG=config/full.yaml": "minutes",
     "make measured": "GPU",
-    "make measured DAY=config/measured/cpu-loop.yaml": "hour",
-    "make parity-full": "minutes",
-    "make real-env": "network",
-    "make reproduce CONFIG=config/full.yaml": "minutes",
-    "make reproduce CONFIG=config/parity.yaml": "minutes",
-    "make reproduce CONFIG=config/real.yaml": "network",
     "pip install snakemake-executor-plugin-slurm": "network",
     "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": "cluster",
 }
@@ -103,6 +103,14 @@ SMALL_RUNS = {
     "make reference CONFIG=config/quick.yaml": (
         "cp config/tiny.yaml config/quick.yaml; make reference CONFIG=config/quick.yaml CORES=2",
         "docs/reference/quick/reference.json",
+    ),
+    "make reproduce CONFIG=config/full.yaml": (
+        "cp config/tiny.yaml config/full.yaml; make reproduce CONFIG=config/full.yaml CORES=2",
+        "results/report.html",
+    ),
+    "make check CONFIG=config/full.yaml": (
+        "make reference CONFIG=config/full.yaml CORES=2; make check CONFIG=config/full.yaml CORES=2",
+        "docs/reference/full/reference.json",
     ),
     "make causes CONFIG=config/causes/<name>.yaml": (
         "mv causes.yaml paper; cp config/tiny.yaml config/causes; make causes CONFIG=config/causes/tiny.yaml CORES=2",
@@ -218,20 +226,11 @@ def test_each_command_of_snakemake_is_planned_as_it_stands(command: str, unzippe
     assert "This was a dry-run" in done.stdout
 
 
-def not_made(folder: str, names: list[str]) -> set[str]:
-    """Name what an earlier run may have made in a download."""
-    if (Path(folder) / "Snakefile").exists():
-        return {"results", "logs", ".snakemake"} & set(names)
-    return {"corpus", "traces"} & set(names) if Path(folder).name == "data" else set()
-
-
 @pytest.fixture(scope="module")
-def checkout(unzipped: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy a download, to be written to by every command."""
-    folder = tmp_path_factory.mktemp("commands") / "checkout"
-    shutil.copytree(unzipped, folder, symlinks=True, ignore=not_made)
-    (folder / "causes.yaml").write_text(CAUSES, encoding="utf-8")
-    return folder
+def checkout(copied: Path) -> Path:
+    """Give a download to be written to by every command."""
+    (copied / "causes.yaml").write_text(CAUSES, encoding="utf-8")
+    return copied
 
 
 def test_each_command_that_a_small_run_stands_for_has_one() -> None:

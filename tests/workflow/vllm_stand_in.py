@@ -45,6 +45,7 @@ def simulated(run: Any, files: Sequence[Path], folder: Path, servers: object) ->
         "token_gap_ms": {},
         "tokens_per_s": 1.0,
         "lone_requests": {"overhead_ms": 1.0, "slowness": 1.0},
+        "requests_at_once": {"slowness": 1.0},
     }
     write_sealed(folder / MEASUREMENT, {**run_stage._settings(run), "runs": [facts]})
     with LOG.open("a", encoding="utf-8") as log:

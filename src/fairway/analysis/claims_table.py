@@ -18,7 +18,7 @@ from fairway.analysis.metrics import extrapolated_tokens_share
 from fairway.analysis.not_counted import not_counted
 from fairway.analysis.results import Result
 from fairway.analysis.tables import Document, csv_of, read_table, write_pages
-from fairway.analysis.verdicts import CANNOT_BE_ASKED, FULL_SEEDS, UNHELD, VERDICTS, Answer, Edit, exact_edits
+from fairway.analysis.verdicts import CANNOT_BE_ASKED, EXACT, FULL_SEEDS, UNHELD, VERDICTS, Answer, Edit, exact_edits
 from fairway.files import sha256
 
 _WIDTH = 120
@@ -66,7 +66,11 @@ def claims_document(
             {
                 "profiles": answered["profiles"],
                 "stand_ins": sorted(set(answered.get("stand_ins", {}).values())),
-                "answers": {claim["id"]: f"{verdict_words(claim)}; {_here(claim)}" for claim in answered["claims"]},
+                "answers": {
+                    claim["id"]: f"{verdict_words(claim)}; {_here(claim)}"
+                    for claim in answered["claims"]
+                    if claim["evidence"] != EXACT  # what needs no run was not measured either
+                },
             }
             for answered in measured
         ],

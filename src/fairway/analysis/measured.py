@@ -18,7 +18,8 @@ from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_reques
 
 HIT_RATE = "hit rate"
 OVERHEAD = "lone requests: beyond their steps, ms"
-SLOWNESS = "lone requests: steps over the profile's"
+LONE_SLOWNESS = "lone requests: steps over the profile's"
+SLOWNESS = "requests at once: steps over the profile's"
 TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
 WARM_UP = "warm-up"
 _NS_PER_S = 1e9
@@ -90,15 +91,18 @@ def compare(
     """Return a row a figure: simulated, the measurements' median, lowest and highest, and whether they agree.
 
     A simulation knows no HTTP: what lone requests took beyond their steps is added to its TTFT. ``at_speed`` are the
-    rows that are simulated with the profile's steps as slow as the lone requests' were: what it explains of a
-    difference, the device's speed on that day does. Where several tokens were generated, what only a server shows
-    follows: time between tokens, tokens a second. ``edited`` names the files that were edited after they were written.
+    rows that are simulated with the profile's steps as slow as those of requests were that the server got at once: what
+    it explains of a difference, the device's speed on that day does, and that HTTP and the client work beside it. Where
+    several tokens were generated, what only a server shows follows: time between tokens, tokens a second. ``edited``
+    names the files that were edited after they were written.
 
     Raises:
         InputError: rows are missing, or measured rows are not of the simulated traces.
     """
-    for folder in measured:
+    for place, folder in enumerate(measured):
         _refuse_other_traces(simulated, folder)
+        if folder.resolve() in [other.resolve() for other in measured[:place]]:
+            raise InputError("is given twice, and is one repeat", remedy="give each repeat once", file=folder)
     facts = [_facts(folder) for folder in measured]
     repeats = [figures(folder).named() for folder in measured]
     overhead_s = float(np.median([one[OVERHEAD] for one in facts])) / 1e3
@@ -144,7 +148,8 @@ def _facts(folder: Path) -> dict[str, float]:
     try:
         found = {
             OVERHEAD: fmean(run["lone_requests"]["overhead_ms"] for run in runs),
-            SLOWNESS: fmean(run["lone_requests"]["slowness"] for run in runs),
+            LONE_SLOWNESS: fmean(run["lone_requests"]["slowness"] for run in runs),
+            SLOWNESS: fmean(run["requests_at_once"]["slowness"] for run in runs),
             "client late p99, ms": fmean(run["client_late_ms"]["p99"] for run in runs),
         }
         if all(run["token_gap_ms"] for run in runs):
@@ -167,7 +172,7 @@ def measured_folders(file: Path) -> list[Path]:
 
 
 def slowness(measured: Sequence[Path]) -> float:
-    """Return how long steps took over what the profile says, by the lone requests: the median of the folders."""
+    """Return how long steps took over what the profile says, by the requests at once: the median of the folders."""
     found = {folder: _facts(folder)[SLOWNESS] for folder in measured}
     for folder, value in found.items():
         if value <= 0:
@@ -182,7 +187,7 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
         f"Measured on {about['device']} with {about['model']} ({versions}), beside the simulation with the profile "
         "that was measured on it. TTFT in seconds after the warm-up; the simulation's has what lone requests took "
         "beyond their steps (HTTP, the client). Lowest and highest are those of the repeats. At speed: simulated "
-        "again, with the profile's steps as slow as those of lone requests beside the runs."
+        "again, with the profile's steps as slow as those of requests that the server got all at once before the runs."
     )
     lines = markdown.table(
         (
@@ -228,8 +233,12 @@ def _is_row(row: Any) -> bool:
     """Say whether a line of a table has what `compare` gives each; only one with a tolerance was simulated as well."""
     if not isinstance(row, dict) or not {*_NAMES, *_VALUES} <= row.keys():
         return False
+    if not all(isinstance(row[name], str) for name in ("workload", "policy", "figure", "edited")):
+        return False
     numbers = _VALUES if row["tolerance"] is not None else ("measured", "lowest", "highest", "repeats")
-    return all(isinstance(row[name], int | float) for name in numbers)
+    if not all(isinstance(row[name], int | float) for name in numbers):
+        return False
+    return bool(row["lowest"] <= row["measured"] <= row["highest"])
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

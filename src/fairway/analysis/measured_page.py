@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from fairway.analysis import markdown, wording
 from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, TOLERANCES
+from fairway.analysis.tables import read_table
 from fairway.errors import InputError
 
 _WIDTH = 120
+_REMEASURE = "delete it and run make measured, which measures it again"
 _TOKENS = ("time between tokens p50, ms", "time between tokens p99, ms", "tokens a second")
 
 Table = Mapping[str, Any]
@@ -24,6 +27,17 @@ def refuse_edited(tables: Sequence[Table]) -> None:
         raise InputError(
             f"edited after it was written: {'; '.join(edited)}", remedy="delete it and run make measured again"
         )
+
+
+def read_measurement(file: Path) -> Table:
+    """Read a measured profile for `measured_page`; `InputError` if it is missing, edited or not a measured one."""
+    profile = read_table(file, frozenset({"measurement"}), _REMEASURE)
+    try:
+        _profile_words(profile)
+        _settings_words(profile)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError("is no profile of scripts/measure_profile.py", remedy=_REMEASURE, file=file) from error
+    return profile
 
 
 def measured_summary(name: str, tables: Sequence[Table], folder: str) -> str:
@@ -50,8 +64,8 @@ def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any]
             "Where several tokens are generated:",
             markdown.table(("Workload", "Policy", *_TOKENS), list(_token_rows(tables))),
             _wrapped(
-                "What lone requests say of HTTP and of the device's speed stands in the tables beside this page. "
-                "Reasons for differences: [measuring](../../measuring.md)."
+                "What lone requests and requests at once say of HTTP and of the device's speed stands in the tables "
+                "beside this page. Reasons for differences: [measuring](../../measuring.md)."
             ),
         ]
     )
@@ -67,13 +81,16 @@ def _device(table: Table) -> str:
 
 
 def _setting(table: Table, profile: Mapping[str, Any], seeds: int) -> str:
-    settings = ", ".join(f"{key} {value}" for key, value in profile["measurement"]["settings"].items())
     repeats = min(row["repeats"] for row in table["rows"])
     return (
-        f"{_device(table)} ({settings}); profile of "
-        f"{profile['measurement']['date']}. Traces of each workload: {seeds}; repeats of each under each policy, in "
-        f"turn with the others: {repeats}; in brackets the lowest and the highest."
+        f"{_device(table)} {_settings_words(profile)}. Traces of each workload: {seeds}; repeats of each under each "
+        f"policy, in turn with the others: {repeats}; in brackets the lowest and the highest."
     )
+
+
+def _settings_words(profile: Mapping[str, Any]) -> str:
+    settings = ", ".join(f"{key} {value}" for key, value in profile["measurement"]["settings"].items())
+    return f"({settings}); profile of {profile['measurement']['date']}"
 
 
 def _profile_words(profile: Mapping[str, Any]) -> str:
@@ -101,9 +118,9 @@ def _agreement(rows: Sequence[Table]) -> str:
     return (
         f"{agree} of {len(held)} figures agree with the simulation (p50 within 5%, p99 within 10%, hit rate within "
         f"half a point). Lone requests beside the runs took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps "
-        f"(HTTP and the client, which the simulation's TTFT has added), and steps {min(slow):.2f} to {max(slow):.2f} "
-        f"times what the profile says; simulated at that speed, {at_speed} of {len(held)} agree, and {between} lie "
-        "between both simulations."
+        f"(HTTP and the client, which the simulation's TTFT has added). Steps of requests that the server got all at "
+        f"once took {min(slow):.2f} to {max(slow):.2f} times what the profile says; simulated at that speed, "
+        f"{at_speed} of {len(held)} agree, and {between} lie between both simulations."
     )
 
 

@@ -28,6 +28,7 @@ VERDICTS = (HOLDS, IN_PART, DOES_NOT_HOLD, WITHOUT_VERDICT, CANNOT_BE_ASKED, MIS
 UNHELD = (IN_PART, DOES_NOT_HOLD)  # verdicts that want a cause
 
 SHARE_TO_HOLD = 0.975  # share of resamples in which all checks are true together
+EXACT = "exact"  # the evidence of what no run shows
 FULL_SEEDS = 20  # fewer make a verdict indicative
 _MEASURED = "measured"
 
@@ -220,7 +221,7 @@ class _Judge:
     def _evidence(self, trail: Trail) -> str:
         kinds = {self._inputs.results[key].evidence for key in trail.used}
         if trail.exact:
-            kinds.add("exact")
+            kinds.add(EXACT)
         return "; ".join(sorted(kinds)) or "none"
 
     def _all_measured(self, trail: Trail) -> bool:

@@ -104,7 +104,12 @@ def gpu_checks(day: Day, gpus: str, smi: str, torch_cuda: str | None) -> Iterato
 def _driver_check(driver: str, smi: str, torch_cuda: str | None) -> Check:
     supported = smi.partition("CUDA Version:")[2].split("|")[0].strip()
     if torch_cuda is None:
-        return Check("driver", False, "this torch is a build for CPUs", "install vLLM for GPUs, envs/vllm-gpu.yaml")
+        return Check(
+            "driver",
+            False,
+            "there is no torch here that is built for CUDA",
+            "install vLLM for GPUs, envs/vllm-gpu.yaml",
+        )
     holds = _numbers(supported) >= _numbers(torch_cuda)
     found = f"{driver}, for CUDA {supported or 'unknown'}; torch is built for {torch_cuda}"
     return Check("driver", holds, found, f"install a driver for CUDA {torch_cuda} or newer")

@@ -14,6 +14,7 @@ import numpy as np
 from fairway.errors import InputError
 from fairway.files import is_sealed, sha256, write_sealed
 from fairway.hooks import Hooks
+from fairway.measuring.at_once import slowness_at_once
 from fairway.measuring.lone import lone_fit
 from fairway.profile import Profile
 from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
@@ -57,6 +58,7 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
         serving = _for_trace(run.serving, trace)
         server = servers.get(serving)
         lone = lone_fit(server, run.profile)
+        at_once = {"slowness": slowness_at_once(server, run.profile, lone.overhead_ms)}
         measured, discarded = _measured_in_time(trace, server, f"{run.label}, {file.name}", file)
         labels = Labels.of(trace, run.label, run.profile, BACKEND, EVIDENCE, sha256(file), place)
         result = as_replay(trace, measured)
@@ -67,7 +69,11 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
                 run_columns(trace, result, labels, serving.limits.cache_blocks, serving.limits.block_tokens),
             )
         )
-        more = {"lone_requests": asdict(lone), "discarded_since_client_was_late": discarded}
+        more = {
+            "lone_requests": asdict(lone),
+            "requests_at_once": at_once,
+            "discarded_since_client_was_late": discarded,
+        }
         facts.append({**_facts(labels.seed, measured), **more})
         refusals += [f"{file}: {message}" for message in measured.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
@@ -91,7 +97,7 @@ def is_measured(run: Run, files: Sequence[Path], folder: Path) -> bool:
     except (OSError, ValueError, InputError):
         return False
     settings = {key: facts.get(key) for key in _settings(run)}
-    if not all("lone_requests" in one for one in facts.get("runs", [{}])):
+    if not all("requests_at_once" in one for one in facts.get("runs", [{}])):
         return False  # of an earlier version, which did not ask them
     return not is_edited and traces == sorted(map(sha256, files)) and settings == _settings(run)
 

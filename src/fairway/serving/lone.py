@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fairway.errors import InputError
 from fairway.serving.client import ask, completion_body
-from fairway.serving.prompts import FIRST_TOKEN, ORDINARY_TOKENS
+from fairway.serving.prompts import own_prompt
 from fairway.serving.server import RunningServer
 
 _REPEATS = 3
@@ -32,7 +32,7 @@ async def _ask_all(server: RunningServer, lengths: Sequence[int]) -> list[float]
     found = []
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True)) as session:
         for place, tokens in enumerate(lengths):
-            prompts = (_prompt(_REPEATS * place + repeat, tokens) for repeat in range(_REPEATS))
+            prompts = (own_prompt(_REPEATS * place + repeat, tokens) for repeat in range(_REPEATS))
             found.append(float(np.median([await _ttft_ms(session, server.url, prompt) for prompt in prompts])))
     return found
 
@@ -42,8 +42,3 @@ async def _ttft_ms(session: aiohttp.ClientSession, url: str, prompt: npt.NDArray
     if answer.error or not answer.token_ns:
         raise InputError(f"a lone request failed: {answer.error}", remedy="read the server's log; measure again")
     return (answer.token_ns[0] - answer.sent_ns) / _NS_PER_MS
-
-
-def _prompt(number: int, tokens: int) -> npt.NDArray[np.int32]:
-    """Return a prompt that shares no block with one of another number."""
-    return (FIRST_TOKEN + (np.arange(tokens) * 11 + 101 * number) % ORDINARY_TOKENS).astype(np.int32)

@@ -33,6 +33,11 @@ def token_ids(trace: Trace) -> Iterator[npt.NDArray[np.int32]]:
         yield blocks.reshape(-1)[:tokens].astype(np.int32)
 
 
+def own_prompt(number: int, tokens: int) -> npt.NDArray[np.int32]:
+    """Return token ids, shape (tokens,), that share no block with those of another number."""
+    return (FIRST_TOKEN + (np.arange(tokens) * 11 + 101 * number) % ORDINARY_TOKENS).astype(np.int32)
+
+
 def _content(block_ids: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
     """Return the tokens of blocks, shape (blocks, size): the id's digits over and over, moved on at each round."""
     places = np.arange(size)

@@ -81,6 +81,25 @@ class Serving:
             *self.more,
         ]
 
+    def stepped_arguments(self) -> dict[str, Any]:
+        """Return the arguments of an engine in the caller's process whose single steps are timed, for `vllm.LLM`."""
+        limits = self.limits
+        return {
+            "model": str(model_folder(self.model)),
+            "load_format": self.load_format,
+            "dtype": self.engine_dtype,
+            "skip_tokenizer_init": True,
+            "max_model_len": self.context_tokens,
+            "block_size": limits.block_tokens,
+            "num_gpu_blocks_override": limits.cache_blocks,
+            "max_num_batched_tokens": limits.budget_tokens,
+            "max_num_seqs": limits.max_num_seqs,
+            "enforce_eager": self.device == "cpu",
+            "async_scheduling": False,  # a step is timed from its scheduling to its tokens
+            "enable_prefix_caching": True,
+            "seed": 0,
+        }
+
     def _plugin_arguments(self) -> list[str]:
         if self.policy is None:
             return []

@@ -198,7 +198,7 @@ def _retry_after_s(response: requests.Response) -> float | None:
     else:
         try:
             pause_s = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):  # no date, or one that no clock shows
             return None
     if pause_s > LONGEST_PAUSE_S:
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # read when vLLM is imported: the engine stays in this process
@@ -23,23 +23,10 @@ _PLACING_ROUNDS = 8
 class SteppedEngine:
     """One engine in this process. A chunk is (new tokens, prefix tokens); prefixes are put into its cache before."""
 
-    def __init__(self, model_folder: str, limits: Limits, max_model_len: int, dtype: str, *, eager: bool) -> None:
+    def __init__(self, limits: Limits, arguments: Mapping[str, Any]) -> None:
+        """Start an engine of these limits; ``arguments`` are all of `vllm.LLM`."""
         self.limits = limits
-        self._llm = LLM(
-            model=model_folder,
-            load_format="dummy",
-            dtype=dtype,
-            skip_tokenizer_init=True,
-            max_model_len=max_model_len,
-            block_size=limits.block_tokens,
-            num_gpu_blocks_override=limits.cache_blocks,
-            max_num_batched_tokens=limits.budget_tokens,
-            max_num_seqs=limits.max_num_seqs,
-            enforce_eager=eager,
-            async_scheduling=False,  # a step is timed from its scheduling to its tokens
-            enable_prefix_caching=True,
-            seed=0,
-        )
+        self._llm = LLM(**arguments)
         self._core = self._llm.llm_engine.engine_core.engine_core
         self._requests = 0
         self._contents = 0

@@ -7,6 +7,7 @@ differs is said by class, call and parameter.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import os
 from collections.abc import Iterator, Sequence
@@ -124,7 +125,9 @@ def installed_version() -> str:
 
 
 def torch_cuda_version() -> str | None:
-    """Return the CUDA version that this Python's torch is built for; None for a build for CPUs."""
+    """Return the CUDA version that this Python's torch is built for; None for a build for CPUs, and without torch."""
+    if importlib.util.find_spec("torch") is None:
+        return None
     version = importlib.import_module("torch").version.cuda
     return None if version is None else str(version)
 

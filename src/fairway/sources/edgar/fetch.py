@@ -22,13 +22,17 @@ class Edgar:
         self._downloads = downloads
         self._web: Web | None = None
 
+    def place_of(self, filing: Filing) -> Path:
+        """Return where a filing's document lies, or will."""
+        return self._downloads / f"{filing.accession}.htm"
+
     def document(self, filing: Filing) -> Path:
         """Return the file of a filing's primary document; old filings are whole submissions in one text file.
 
         Raises:
             InputError: EDGAR refuses, cannot be reached, does not know the filing or has another document.
         """
-        target = self._downloads / f"{filing.accession}.htm"
+        target = self.place_of(filing)
         must_match = filing.sha256 and self._source.changed_documents == "refuse"
         checksum = filing.sha256 if must_match else None
         if not is_there(target, checksum):

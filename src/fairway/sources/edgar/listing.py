@@ -68,7 +68,8 @@ def read_listing(path: Path) -> tuple[Filing, ...]:
 
 
 def write_listing(filings: Sequence[Filing], path: Path) -> None:
-    """Write a list of filings as CSV."""
+    """Write a list of filings as CSV; `InputError` if one filing or quarter is in it twice."""
+    _refuse_twins(filings, path)
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
