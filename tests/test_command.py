@@ -1,6 +1,8 @@
 """Exit statuses and numbers of the command line."""
 
 import argparse
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,22 @@ def test_no_file_is_read_and_written_over(tmp_path):
     for out in (read, tmp_path / "link.csv"):
         with pytest.raises(InputError, match="would be written over"):
             refuse_overwriting(out, tmp_path / "missing.csv", read)
+
+
+SPARED = """
+import sys, time
+from fairway.command import spare_pandas
+spare_pandas()
+import pyarrow
+pyarrow.table({"a": ["x"], "b": pyarrow.array([1])}).to_pydict()
+assert "pandas" not in sys.modules
+import pandas
+"""
+
+
+def test_pandas_is_kept_from_pyarrow_alone():
+    done = subprocess.run([sys.executable, "-c", SPARED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_files_to_write(tmp_path, monkeypatch):

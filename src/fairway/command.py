@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,12 +56,20 @@ class _WithoutPandas:
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name == "pandas":
-            raise ModuleNotFoundError("pandas is kept out of this process", name=name)
+            raise ModuleNotFoundError("pandas is kept from pyarrow", name=name)
 
 
 def spare_pandas() -> None:
-    """Keep pandas out of this process: pyarrow would import it, which takes as long as a replay, to know its types."""
-    sys.meta_path.insert(0, _WithoutPandas())
+    """Let pyarrow find no pandas: it would import it, which takes as long as a replay, to know its types.
+
+    It looks once in a process, at the first array. Everybody else, such as a policy, finds pandas afterwards.
+    """
+    without = _WithoutPandas()
+    sys.meta_path.insert(0, without)
+    try:
+        importlib.import_module("pyarrow").array([])
+    finally:
+        sys.meta_path.remove(without)
 
 
 def in_step(arguments: argparse.Namespace, *names: str) -> Iterator[tuple[Any, ...]]:

@@ -1,6 +1,9 @@
 """Backend vllm-virtual: the rows of vLLM's own scheduler, byte by byte those of the readable engine."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,7 @@ from fairway.traces import write_trace
 from fairway.vllm.engine import VllmEngine
 
 PROFILE = load_profile("a6000-llama-3.1-8b-modelled")
+ROOT = Path(__file__).parents[2]
 SEEDS = (0, 1)  # random cases with refused, preempted and repeated requests
 
 
@@ -40,6 +44,16 @@ def test_rows_are_byte_identical_under_every_policy(traces, tmp_path):
     assert agreement.files == 2 * len(policies)
     labels = [read_runs(root / "w" / "lpm")["backend"].to_pylist() for root in roots]
     assert labels == [["sim", "sim"], ["vllm-virtual", "vllm-virtual"]]
+
+
+def test_the_workflow_s_script_has_the_same_rows(traces, tmp_path):
+    roots = tmp_path / "sim", tmp_path / "vllm-virtual"
+    for root in roots:
+        options = ["--policy", "lpm", "--profile", PROFILE.name, "--backend", root.name, "--out-dir", root / "w/lpm"]
+        command = [sys.executable, ROOT / "scripts/replay.py", *options, "--traces", *traces]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert compare_backends(roots, ["w"], ["lpm"]).differences == ()
 
 
 class Listening(Policy):
