@@ -41,29 +41,29 @@ policies: [fcfs, lpm, fairway]
 FILES = {"musique": "musique/musique_200.jsonl", "mooncake": "mooncake/mooncake_trace_1000.jsonl"}
 
 
-def linked(checkout: Path, root: Path, environment: str, program: str, variable: str, target: str) -> None:
+def linked(checkout: Path, root: Path, environment: str, variable: str, target: str, *programs: str) -> Path:
     """Put an environment of this repository in place of the download's own; skip where it is not, or fail."""
-    own = root / environment / "bin" / program
-    if not own.is_file():
-        end = pytest.fail if os.environ.get(variable) else pytest.skip
-        end(f"{environment} is not here. To run this: {target}")
-    file = checkout / environment / "bin" / program
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f'#!/bin/sh\nexec {shlex.quote(str(own))} "$@"\n', encoding="utf-8")
-    file.chmod(0o755)
+    for program in programs:
+        own = root / environment / "bin" / program
+        if not own.is_file():
+            end = pytest.fail if os.environ.get(variable) else pytest.skip
+            end(f"{environment} is not here. To run this: {target}")
+        file = checkout / environment / "bin" / program
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'#!/bin/sh\nexec {shlex.quote(str(own))} "$@"\n', encoding="utf-8")
+        file.chmod(0o755)
     (checkout / environment / ".installed").touch()
+    return checkout
 
 
 @pytest.fixture
 def with_vllm(copied: Path, root: Path) -> Path:
-    linked(copied, root, ".venv-vllm", "python", "FAIRWAY_REQUIRE_VLLM", "make vllm-env")
-    return copied
+    return linked(copied, root, ".venv-vllm", "FAIRWAY_REQUIRE_VLLM", "make vllm-env", "python")
 
 
 @pytest.fixture
 def with_peer(copied: Path, root: Path) -> Path:
-    linked(copied, root, ".venv-aisimulate", "aisimulate", "FAIRWAY_REQUIRE_PEER", "make peer-env")
-    return copied
+    return linked(copied, root, ".venv-aisimulate", "FAIRWAY_REQUIRE_PEER", "make peer-env", "python", "aisimulate")
 
 
 def made(folder: Path, line: str) -> Process:
@@ -139,4 +139,4 @@ def test_real_data_come_from_where_the_settings_say(copied: Path, real_data: Pat
     made(copied, "make real-env; make reproduce CONFIG=config/real.yaml CORES=2")
     assert len(edgar.documents_asked()) == 64
     claims = (copied / "results/tables/claims.md").read_text(encoding="utf-8")
-    assert "corpus: real (llama-3)" in claims
+    assert "corpus: real (lengths as published), real (llama-3);" in claims
