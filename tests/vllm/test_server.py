@@ -12,6 +12,8 @@ import pytest
 
 from fairway.engine import Limits
 from fairway.serving import Serving, running_server
+from fairway.serving.wall_replay import measure
+from fairway.traces import read_trace
 
 pytestmark = pytest.mark.slow
 
@@ -167,3 +169,17 @@ def test_with_the_plugin(policy, plain, listed, tmp_path, monkeypatch):
         )
         if parted is not None:
             assert min(before.margins[parted], after.margins[parted]) <= CLOSE
+
+
+def test_a_trace_s_shared_block_is_a_hit_of_that_length(tmp_path):
+    """Two requests share a block of 512 tokens: the server counts 1,024 of each, and 512 of the second as cached."""
+    file = tmp_path / "trace.jsonl"
+    file.write_text(
+        '{"timestamp": 0, "input_length": 1024, "output_length": 1, "hash_ids": [0, 1]}\n'
+        '{"timestamp": 2000, "input_length": 1024, "output_length": 1, "hash_ids": [0, 2]}\n',
+        encoding="utf-8",
+    )
+    with running_server(Serving(LIMITS, "fairway", max_model_len=4_096), tmp_path / "log") as server:
+        found = measure(read_trace(file), server)
+    assert not found.refusals
+    assert found.hit_tokens.tolist() == [0, 512], "and it refuses a server that counts other prompts"
