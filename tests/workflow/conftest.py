@@ -161,3 +161,10 @@ def unzipped(shelf: Path, root: Path) -> Path:
     python.chmod(0o755)
     (folder / ".venv/.installed-run").touch()
     return folder
+
+
+def not_made(folder: str, names: list[str]) -> set[str]:
+    """Name what an earlier run may have made in a download."""
+    if (Path(folder) / "Snakefile").exists():
+        return {"results", "logs", ".snakemake"} & set(names)
+    return {"corpus", "traces"} & set(names) if Path(folder).name == "data" else set()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.workflow.conftest import shell
+from tests.workflow.conftest import not_made, shell
 
 pytestmark = pytest.mark.xdist_group("dag")
 
@@ -31,6 +31,12 @@ RUN_BY = {
     "snakemake --cores 1 section_5_2": SMALL,
     "snakemake --cores 1 replays": SMALL,
     "snakemake --cores 2 --directory /somewhere/else -s Snakefile": SMALL,
+    "pip install snakemake-executor-plugin-slurm": (
+        "tests/workflow/test_cluster.py::test_slurm_s_plugin_is_what_pip_installs"
+    ),
+    "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": (
+        "tests/workflow/test_cluster.py::test_everything_comes_from_slurm_with_the_same_bytes"
+    ),
     "make reference CONFIG=...": SMALL,
     "make reference CONFIG=config/second-seeds.yaml": SMALL,
     "make reference CONFIG=config/quick.yaml": SMALL,
@@ -71,8 +77,6 @@ MARKED = {
     "make reproduce CONFIG=config/full.yaml": "minutes",
     "make reproduce CONFIG=config/parity.yaml": "minutes",
     "make reproduce CONFIG=config/real.yaml": "network",
-    "pip install snakemake-executor-plugin-slurm": "network",
-    "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": "cluster",
 }
 TINY = "--configfile config/tiny.yaml"
 # What runs in place of a command whose own run would be long, in this order in one folder, and a file that it makes.
@@ -216,13 +220,6 @@ def test_each_command_of_snakemake_is_planned_as_it_stands(command: str, unzippe
     done = shell(unzipped, f"{shlex.quote(sys.executable)} -m {line} --dry-run")
     assert done.returncode == 0, done.stdout
     assert "This was a dry-run" in done.stdout
-
-
-def not_made(folder: str, names: list[str]) -> set[str]:
-    """Name what an earlier run may have made in a download."""
-    if (Path(folder) / "Snakefile").exists():
-        return {"results", "logs", ".snakemake"} & set(names)
-    return {"corpus", "traces"} & set(names) if Path(folder).name == "data" else set()
 
 
 @pytest.fixture(scope="module")
