@@ -8,6 +8,8 @@ RUN apt-get update \
 
 RUN useradd --create-home reviewer
 USER reviewer
+# Of a WORKDIR that is not there yet, some builders make root the owner.
+RUN mkdir /home/reviewer/fairway
 WORKDIR /home/reviewer/fairway
 
 # The environment first, so that changed sources do not install it anew.
