@@ -37,6 +37,10 @@ RUN_BY = {
     "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": (
         "tests/workflow/test_cluster.py::test_everything_comes_from_slurm_with_the_same_bytes"
     ),
+    "docker build -t fairway .": "tests/workflow/test_docker.py::test_the_container_reproduces_without_a_network",
+    "docker run --rm --network none fairway": (
+        "tests/workflow/test_docker.py::test_the_container_reproduces_without_a_network"
+    ),
     "make reference CONFIG=...": SMALL,
     "make reference CONFIG=config/second-seeds.yaml": SMALL,
     "make reference CONFIG=config/quick.yaml": SMALL,
@@ -66,8 +70,6 @@ RUN_BY = {
 }
 # The command as it stands in the README: what it needs and no test has. The README says so beside it, in this word.
 MARKED = {
-    "docker build -t fairway .": "docker",
-    "docker run --rm --network none fairway": "docker",
     "make bench": "minutes",
     "make check CONFIG=config/full.yaml": "minutes",
     "make measured": "GPU",
