@@ -1,5 +1,6 @@
 # The artifact in a container: `docker build -t fairway .`, then `docker run --rm --network none fairway`.
-# Not built by any test. Everything is installed while the image is built; a run needs no network.
+# Tests do its steps with a stand-in for docker (tests/docker); docker itself has not built it. Everything is installed
+# while the image is built; a run needs no network.
 FROM python:3.11.14-slim-bookworm
 
 RUN apt-get update \
@@ -8,6 +9,8 @@ RUN apt-get update \
 
 RUN useradd --create-home reviewer
 USER reviewer
+# Of a WORKDIR that is not there yet, some builders make root the owner.
+RUN mkdir /home/reviewer/fairway
 WORKDIR /home/reviewer/fairway
 
 # The environment first, so that changed sources do not install it anew.

@@ -50,7 +50,7 @@ Size = tuple[str, int]  # a rule of `TYPICAL_S`, and how many times its work a j
 class ProgressHandler(logging.Handler):
     """Prints, after each job, what it was and how long it took, how many are done, and about how much time is left.
 
-    Of a job that fails it prints which one, and where its log is.
+    Of a job that fails it prints which one, what a cluster says of it, and where its log is.
     """
 
     def __init__(self, sizes: Mapping[str, Size] | None = None, *, compiles: bool = False) -> None:
@@ -83,7 +83,7 @@ class ProgressHandler(logging.Handler):
             self._finish(record.job_id)
         elif event is LogEvent.JOB_ERROR:
             name = self._names.get(record.jobid, record.rule_name)
-            _say(f"FAILED: {name}; its log: {', '.join(record.log) or 'none'}")
+            _say(f"FAILED: {name}{_why(record.rule_msg)}; its log: {', '.join(record.log) or 'none'}")
 
     def _finish(self, job: int) -> None:
         rule, start_s = self._running.pop(job)
@@ -147,6 +147,12 @@ def is_no_chatter(record: logging.LogRecord) -> bool:
     if getattr(record, "event", None) in (LogEvent.JOB_FINISHED, LogEvent.PROGRESS):
         return False
     return record.levelno > logging.INFO or record.module != "job_scheduler"  # "Select jobs to execute..." and the like
+
+
+def _why(message: str | None) -> str:
+    """Return what a cluster has said of a job, such as why it did not take it: the job's log has nothing of that."""
+    said = (message or "").partition("For further error details")[0].strip().partition("\n")[0]
+    return f" ({said.rstrip('.')})" if said else ""
 
 
 def _say(line: str) -> None:

@@ -31,6 +31,16 @@ RUN_BY = {
     "snakemake --cores 1 section_5_2": SMALL,
     "snakemake --cores 1 replays": SMALL,
     "snakemake --cores 2 --directory /somewhere/else -s Snakefile": SMALL,
+    "pip install snakemake-executor-plugin-slurm": (
+        "tests/workflow/test_cluster.py::test_slurm_s_plugin_is_what_pip_installs"
+    ),
+    "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": (
+        "tests/workflow/test_cluster.py::test_everything_comes_from_slurm_with_the_same_bytes"
+    ),
+    "docker build -t fairway .": "tests/workflow/test_docker.py::test_the_container_reproduces_without_a_network",
+    "docker run --rm --network none fairway": (
+        "tests/workflow/test_docker.py::test_the_container_reproduces_without_a_network"
+    ),
     "make reference CONFIG=...": SMALL,
     "make reference CONFIG=config/second-seeds.yaml": SMALL,
     "make reference CONFIG=config/quick.yaml": SMALL,
@@ -68,11 +78,7 @@ RUN_BY = {
 }
 # The command as it stands in the README: what it needs and no test has. The README says so beside it, in this word.
 MARKED = {
-    "docker build -t fairway .": "docker",
-    "docker run --rm --network none fairway": "docker",
     "make measured": "GPU",
-    "pip install snakemake-executor-plugin-slurm": "network",
-    "snakemake --configfile config/full.yaml --profile workflow/profiles/slurm": "cluster",
 }
 TINY = "--configfile config/tiny.yaml"
 # What runs in place of a command whose own run would be long, in this order in one folder, and a file that it makes.

@@ -29,8 +29,9 @@ class Run:
     def finish(self, job: int) -> None:
         self._tell(event=LogEvent.JOB_FINISHED, job_id=job)
 
-    def fail(self, job: int, rule: str) -> None:
-        self._tell(event=LogEvent.JOB_ERROR, jobid=job, rule_name=rule, log=[f"logs/{rule}/w/{job}.log"])
+    def fail(self, job: int, rule: str, message: str | None = None) -> None:
+        log = [f"logs/{rule}/w/{job}.log"]
+        self._tell(event=LogEvent.JOB_ERROR, jobid=job, rule_name=rule, log=log, rule_msg=message)
 
     def _tell(self, **values: object) -> None:
         self.handler.handle(logging.makeLogRecord(values))
@@ -123,6 +124,19 @@ def test_a_failed_job_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     run = Run(monkeypatch, replay=2)
     run.start(1, "replay")
     run.fail(1, "replay")
+    assert capsys.readouterr().err == "FAILED: replay w 1; its log: logs/replay/w/1.log\n"
+
+
+def test_what_a_cluster_says_of_a_failed_job_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(monkeypatch, replay=2)
+    run.start(1, "replay")
+    end = "For further error details see the cluster/cloud log and the log files of the involved rule(s)."
+    run.fail(1, "replay", f"The queue said 'no account'.\n    the call:\n        submit ...\n{end}")
+    said = "FAILED: replay w 1 (The queue said 'no account'); its log: logs/replay/w/1.log\n"
+    assert capsys.readouterr().err == said
+    run.fail(1, "replay", end)
     assert capsys.readouterr().err == "FAILED: replay w 1; its log: logs/replay/w/1.log\n"
 
 
