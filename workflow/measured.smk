@@ -41,7 +41,7 @@ PROFILE = f"{ROOT}/profile.json"
 CALIBRATION = f"{ROOT}/calibration/{{workload}}/{{seed}}.json"
 TRACE = f"{ROOT}/traces/{{workload}}/{{seed}}.jsonl"
 SIMULATED = f"{ROOT}/rows/sim/{{workload}}/{{policy}}"
-SLOW_PROFILE = f"{ROOT}/speeds/{{workload}}.json"
+SLOW_PROFILE = f"{ROOT}/speeds/{{workload}}/{{policy}}.json"
 AT_SPEED = f"{ROOT}/rows/at-speed/{{workload}}/{{policy}}"
 MEASURED = f"{ROOT}/rows/vllm/{{repeat}}/{{workload}}/{{policy}}"
 UNDER_WAY = f"{ROOT}/rows/under-way/{{repeat}}/{{workload}}/{{policy}}"
@@ -77,11 +77,6 @@ def workload_corpus(wildcards):
 def names(stage):
     """Give the names of a stage's workloads."""
     return [Path(file).stem for file in stage.workloads]
-
-
-def stage_of(workload):
-    """Give the stage that measures a workload."""
-    return next(stage for stage in DAY.stages if workload in names(stage))
 
 
 def stage_named(name):
@@ -287,16 +282,16 @@ rule slow_profile:
     input:
         profile=PROFILE,
         measured=MEASURED_LIST,
-        rows=lambda wildcards: measured_rows(wildcards.workload, stage_of(wildcards.workload).policies),
+        rows=lambda wildcards: measured_rows(wildcards.workload, wildcards.policy),
     output:
         SLOW_PROFILE,
     log:
-        f"{ROOT}/logs/slow_profile/{{workload}}.log",
+        f"{ROOT}/logs/slow_profile/{{workload}}/{{policy}}.log",
     conda:
         "../envs/analysis.yaml"
     shell:
         'python "$SCRIPTS"/slow_profile.py --profile {input.profile:q} --measured {input.measured:q}'
-        " --out {output:q} 2>&1 | tee {log:q}"
+        " --policy {wildcards.policy} --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule simulate_at_speed:

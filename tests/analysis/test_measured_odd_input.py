@@ -48,7 +48,7 @@ def measured(tmp_path: Path) -> None:
     write_json(tmp_path / "w.json", {"folders": ["1/w/p"]})
 
 
-SLOW = ("slow_profile.py", "--profile", PROFILE, "--measured", "w.json", "--out", "slow.json")
+SLOW = ("slow_profile.py", "--profile", PROFILE, "--measured", "w.json", "--policy", "p", "--out", "slow.json")
 COMPARE = (
     *("compare_measured.py", "--simulated", "sim/w/p", "--at-speed", "at-speed/w/p"),
     *("--measured", "w.json", "--out-dir", ".", "--name", "first"),
@@ -138,6 +138,12 @@ def test_folders_without_a_counterpart_are_one_line(option: str, folder: str, ca
     (line,) = refused.said.splitlines()
     assert line.startswith("error: sim") or line.startswith("error: .")
     assert ". Remedy: " in line
+
+
+def test_a_policy_without_runs_has_no_speed(call: Call) -> None:
+    refused = call(*SLOW, "--policy", "q")
+    assert refused.status == 2
+    assert refused.said.startswith("error: w.json: has no runs of policy 'q'. Remedy: ")
 
 
 def test_one_folder_is_one_repeat(call: Call, tmp_path: Path) -> None:

@@ -187,7 +187,8 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
         f"Measured on {about['device']} with {about['model']} ({versions}), beside the simulation with the profile "
         "that was measured on it. TTFT in seconds after the warm-up; the simulation's has what lone requests took "
         "beyond their steps (HTTP, the client). Lowest and highest are those of the repeats. At speed: simulated "
-        "again, with the profile's steps as slow as those of requests that the server got all at once before the runs."
+        "again, with the profile's steps as slow as those of requests that a policy's server got all at once before "
+        "its runs."
     )
     lines = markdown.table(
         (
