@@ -41,6 +41,9 @@ class Device:
             factor *= 10
         return round(1e6 * true_ms(chunks) * factor)
 
+    def generation_ns(self, prefixes):
+        return self.step_ns(tuple((1, prefix) for prefix in prefixes))
+
 
 def taken(device, grid=GRID):
     return take_profile(device, grid, LIMITS, ORIGIN, seed=1, report=lambda share: None)
@@ -66,19 +69,19 @@ def test_exact_times_come_back(tmp_path):
     assert profile.extrapolated_tokens([(256, 256 + 8_192)]) == 256
 
 
-class ColdDevice(Device):
-    """A step is three times as slow unless the step before it read the same contexts."""
+class GeneratingDevice(Device):
+    """Requests that only go on to generate cost half."""
 
-    def step_ns(self, chunks):
-        is_warm = self.steps[-1:] == [chunks]
-        return super().step_ns(chunks) * (1 if is_warm else 3)
+    def generation_ns(self, prefixes):
+        return super().generation_ns(prefixes) // 2
 
 
-def test_requests_that_generate_are_timed_with_the_contexts_of_the_step_before():
-    rows = taken(ColdDevice())["measurement"]["fitted"]
+def test_steps_of_one_token_each_are_those_of_requests_that_go_on_to_generate():
+    rows = taken(GeneratingDevice())["measurement"]["fitted"]
     for row in rows:
-        slower = 1 if all(new == 1 for new, _ in row["chunks"]) else 3
-        assert row["measured_ms"] == pytest.approx(slower * true_ms(row["chunks"])), row["chunks"]
+        share = 0.5 if all(new == 1 for new, _ in row["chunks"]) else 1
+        assert row["measured_ms"] == pytest.approx(share * true_ms(row["chunks"])), row["chunks"]
+    assert sum(row["chunks"][0][0] == 1 for row in rows) > 3
 
 
 def test_noise_and_hiccups_are_reported_and_do_not_move_the_medians():

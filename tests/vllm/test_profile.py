@@ -51,6 +51,11 @@ for others in range(8):  # after one of these numbers all blocks but the context
     for _ in range(others):
         engine.step_ns(((256, 0),))
     assert engine.step_ns(((100, 512), *contexts[1:])) > 0
+# Requests that only go on to generate are spared what it costs to take a request in and to end it.
+entered, go_on = (sorted(step() for _ in range(9))[4] for step in (
+    lambda: engine.step_ns(((1, 512),) * 4), lambda: engine.generation_ns([512] * 4)
+))
+assert 0 < go_on < entered
 """
 
 

@@ -29,6 +29,9 @@ class Engine:
         tokens = sum(new for new, _ in chunks)
         return round(1e6 * (2.0 + 0.02 * tokens + sum(1e-6 * new * (new + prefix) for new, prefix in chunks)))
 
+    def generation_ns(self, prefixes: Sequence[int]) -> int:
+        return self.step_ns([(1, prefix) for prefix in prefixes])
+
 
 def simulated(run: Any, files: Sequence[Path], folder: Path, servers: object) -> list[str]:
     """Write what `run_workload` would."""

@@ -28,6 +28,9 @@ class TimedEngine(Protocol):
     def step_ns(self, chunks: Sequence[tuple[int, int]]) -> int:
         """Run one step of exactly these chunks of (new, prefix) tokens; return its time."""
 
+    def generation_ns(self, prefixes: Sequence[int]) -> int:
+        """Run a step in which requests behind these contexts go on to generate a token each; return its time."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -47,8 +50,8 @@ def take_profile(
     """Measure a profile; return its document, with the samples and what they say of the measurement.
 
     Steps come in random order, each as often as the grid says, after a warm-up. Random steps off the grid are measured
-    too and not fitted: their residuals are those of the model. A step of requests that generate is timed when it comes
-    a second time in a row, since on a server it reads the contexts that the step before it has just read.
+    too and not fitted: their residuals are those of the model. A step of one token each is timed where the requests
+    only go on to generate, as on a server: they are in the engine already, and their contexts have just been read.
     """
     grid = fitting(grid, limits.budget_tokens, limits.usable_tokens)
     fitted = points(grid, limits.usable_tokens)
@@ -82,9 +85,7 @@ def take_profile(
 
 
 def _step_ns(engine: TimedEngine, chunks: Chunks) -> int:
-    if generates(chunks):
-        engine.step_ns(chunks)
-    return engine.step_ns(chunks)
+    return engine.generation_ns([prefix for _, prefix in chunks]) if generates(chunks) else engine.step_ns(chunks)
 
 
 def unfinished_fit(document: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from fairway.errors import InputError
 
 _FIRST_TOKEN, _ORDINARY_TOKENS = 1_000, 30_000
 _PLACING_ROUNDS = 8
+_NOT_NEW = -1  # stands for the prefix of a request that ran in the step before
 
 
 class SteppedEngine:
@@ -50,15 +51,27 @@ class SteppedEngine:
         A prefix has to be a multiple of the block size. Where the engine ran anything else it is asked again; raises
         `InputError` if it never runs them.
         """
+        return self._last_step_ns(chunks, output_tokens=1)
+
+    def generation_ns(self, prefixes: Sequence[int]) -> int:
+        """Run a step in which requests behind contexts of these lengths only go on to generate, and return its time.
+
+        Each has computed its last prompt token, and generated from it, in the step before. Otherwise as `step_ns`.
+        """
+        return self._last_step_ns([(1, prefix_tokens) for prefix_tokens in prefixes], output_tokens=2)
+
+    def _last_step_ns(self, chunks: Sequence[tuple[int, int]], output_tokens: int) -> int:
         for _ in range(_PLACING_ROUNDS):
             self._place([prefix_tokens for _, prefix_tokens in chunks])
             asked: dict[str, tuple[int, int]] = {}
             for place, (new_tokens, prefix_tokens) in enumerate(chunks):
                 prompt = self._prefix(place, prefix_tokens) + self._fresh(new_tokens)
-                asked[self._submit(prompt)] = (new_tokens, prefix_tokens)
-            done, step_ns = self._timed_step()
-            if done == asked and not self._core.scheduler.has_unfinished_requests():
-                return step_ns
+                asked[self._submit(prompt, output_tokens)] = (new_tokens, prefix_tokens)
+            (done, last_ns), *later = [self._timed_step() for _ in range(output_tokens)]
+            goes_on = dict.fromkeys(asked, (1, _NOT_NEW))
+            is_over = not self._core.scheduler.has_unfinished_requests()
+            if done == asked and is_over and all(ran == goes_on for ran, _ in later):
+                return later[-1][1] if later else last_ns
             self._finish()  # the step's own blocks may have pushed out a context that nobody had used for long
         raise InputError(
             f"the engine ran {sorted(done.values())} where {sorted(asked.values())} were asked for",
@@ -106,15 +119,15 @@ class SteppedEngine:
         first, second = self._contents % _ORDINARY_TOKENS, self._contents // _ORDINARY_TOKENS
         return [_FIRST_TOKEN + (first + place * (7 + second)) % _ORDINARY_TOKENS for place in range(tokens)]
 
-    def _submit(self, prompt: list[int]) -> str:
-        request = self._request(prompt)
+    def _submit(self, prompt: list[int], output_tokens: int) -> str:
+        request = self._request(prompt, output_tokens)
         self._core.add_request(*request)
         return str(request[0].request_id)
 
-    def _request(self, prompt: list[int]) -> tuple[Any, int]:
-        """Return a request for one token, as the engine takes it."""
+    def _request(self, prompt: list[int], output_tokens: int = 1) -> tuple[Any, int]:
+        """Return a request for so many tokens, as the engine takes it."""
         self._requests += 1
-        sampling = SamplingParams(max_tokens=1, temperature=0, ignore_eos=True, detokenize=False)
+        sampling = SamplingParams(max_tokens=output_tokens, temperature=0, ignore_eos=True, detokenize=False)
         engine = self._llm.llm_engine
         request = engine.input_processor.process_inputs(
             str(self._requests),
@@ -144,5 +157,5 @@ class SteppedEngine:
             scheduler.schedule = schedule
         new = {request.req_id: request.num_computed_tokens for request in taken[0].scheduled_new_reqs}
         return {
-            name: (tokens, new.get(name, -1)) for name, tokens in taken[0].num_scheduled_tokens.items()
+            name: (tokens, new.get(name, _NOT_NEW)) for name, tokens in taken[0].num_scheduled_tokens.items()
         }, ended_ns - began_ns
