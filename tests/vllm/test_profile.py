@@ -39,12 +39,16 @@ def test_a_profile_of_the_cpu(tmp_path):
 
 
 OLD_CONTEXTS = """
+import os
 from fairway.engine import Limits
 from fairway.serving import Serving
-from fairway.vllm.stepping import SteppedEngine
 
 limits = Limits(cache_blocks=100, budget_tokens=512, max_num_seqs=8, block_tokens=32)
-engine = SteppedEngine(limits, Serving(limits, policy=None, max_model_len=1024).stepped_arguments())
+serving = Serving(limits, policy=None, max_model_len=1024)
+os.environ.update(serving.engine_environment())
+from fairway.vllm.stepping import SteppedEngine
+
+engine = SteppedEngine(limits, serving.stepped_arguments())
 contexts = ((4, 512),) * 4
 for others in range(8):  # after one of these numbers all blocks but the contexts' have been used since
     engine.step_ns(contexts)
