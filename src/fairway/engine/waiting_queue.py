@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
@@ -28,7 +29,7 @@ class WaitingQueue(Generic[Waiting]):
     def __init__(self, prefill_time: PrefillTime | None = None) -> None:
         self.requests: list[Waiting] = []
         self._keys: list[OrderKey] = []
-        self._slots = np.zeros(64, dtype=np.int64)  # by position
+        self._slots = array("q")  # by position; it moves its numbers faster than an array of numpy's
         self._free_slots: list[int] = []
         self._prefill_time = prefill_time
         self._columns = [np.zeros(64, dtype=np.int64) for _ in range(_REMAINING if prefill_time is None else 7)]
@@ -37,21 +38,19 @@ class WaitingQueue(Generic[Waiting]):
     def __len__(self) -> int:
         return len(self.requests)
 
-    @property
-    def slots(self) -> npt.NDArray[np.int64]:
-        """Slots in the order of the queue, shape ``(len(self),)``; valid until requests are added or removed."""
-        return self._slots[: len(self.requests)]
+    def slot(self, position: int) -> int:
+        """Return the slot of the request at a position."""
+        return self._slots[position]
 
     def add(self, request: Waiting, key: OrderKey, n_tokens: int, prefill_ns: int, head_id: int) -> int:
         """Put a request in its place by ``key``; return its slot. Its hit is known from the next `take_hits` on."""
         position = count = len(self.requests)
         slot = self._free_slots.pop() if self._free_slots else count
-        if slot == len(self._slots):
+        if slot == len(self._timed_hits):
             self._make_room()
         if count and key < self._keys[-1]:
             position = bisect_left(self._keys, key)
-            self._slots[position + 1 : count + 1] = self._slots[position:count]
-        self._slots[position] = slot
+        self._slots.insert(position, slot)
         self._keys.insert(position, key)
         self.requests.insert(position, request)
         columns = self._columns
@@ -70,12 +69,10 @@ class WaitingQueue(Generic[Waiting]):
 
     def remove(self, positions: Iterable[int]) -> list[int]:
         """Take out the requests at ``positions``; return their slots, which are free from now on."""
-        removed, slots, last = [], self._slots, len(self.requests) - 1
+        removed = []
         for position in sorted(positions, reverse=True):
-            removed.append(slots.item(position))
-            slots[position:last] = slots[position + 1 : last + 1]
+            removed.append(self._slots.pop(position))
             del self.requests[position], self._keys[position]
-            last -= 1
         self._free_slots += removed
         return removed
 
@@ -87,22 +84,25 @@ class WaitingQueue(Generic[Waiting]):
 
     def view(self, now_ns: int) -> QueueView:
         """Return the columns as they stand, read-only."""
-        slots = self.slots
+        slots = self._slots_now()
         columns = [column.take(slots) for column in self._columns]
         for column in columns:
             column.setflags(write=False)
         return QueueView(now_ns, *columns)
 
+    def _slots_now(self) -> npt.NDArray[np.int64]:
+        """Return the slots in the order of the queue; to be let go of before requests come or go."""
+        return np.frombuffer(self._slots, dtype=np.int64)
+
     def _make_room(self) -> None:
         """Let there be twice as many slots."""
-        room = np.zeros_like(self._slots)
-        self._slots = np.concatenate([self._slots, room])
+        room = np.zeros_like(self._timed_hits)
         self._columns = [np.concatenate([column, room]) for column in self._columns]
         self._timed_hits = np.concatenate([self._timed_hits, room])
 
     def _update_remaining(self, prefill_time: PrefillTime, hit_tokens: npt.NDArray[np.int64]) -> None:
         """Find the remaining times of those whose hits have changed."""
-        slots = self.slots
+        slots = self._slots_now()
         for slot in slots[hit_tokens[slots] != self._timed_hits[slots]].tolist():
             self._timed_hits[slot] = hit = hit_tokens.item(slot)
             self._columns[_REMAINING][slot] = prefill_time(self._columns[_TOKENS].item(slot), hit)

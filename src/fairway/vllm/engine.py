@@ -281,7 +281,7 @@ class VllmEngine:
             positions.append(self._drawn_at[key] if key in self._drawn_at else self.waiting.position(request.order_key))
             hit_tokens = chunk.context_tokens - chunk.new_tokens
             if self.hits is not None:
-                self.hits.confirm(int(self.waiting.slots[positions[-1]]), hit_tokens)
+                self.hits.confirm(self.waiting.slot(positions[-1]), hit_tokens)
             if request.start_ns is None:
                 request.start_ns = step.now_ns
                 request.hit_tokens_at_start = hit_tokens
