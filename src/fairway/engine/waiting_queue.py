@@ -32,7 +32,8 @@ class WaitingQueue(Generic[Waiting]):
         self._slots = array("q")  # by position; it moves its numbers faster than an array of numpy's
         self._free_slots: list[int] = []
         self._prefill_time = prefill_time
-        self._columns = [np.zeros(64, dtype=np.int64) for _ in range(_REMAINING if prefill_time is None else 7)]
+        count = _REMAINING if prefill_time is None else _REMAINING + 1
+        self._columns = [np.zeros(64, dtype=np.int64) for _ in range(count)]  # by slot
         self._timed_hits = np.zeros(64, dtype=np.int64)  # the hits that remaining times are of, by slot
 
     def __len__(self) -> int:
@@ -46,7 +47,7 @@ class WaitingQueue(Generic[Waiting]):
         """Put a request in its place by ``key``; return its slot. Its hit is known from the next `take_hits` on."""
         position = count = len(self.requests)
         slot = self._free_slots.pop() if self._free_slots else count
-        if slot == len(self._timed_hits):
+        if slot == len(self._columns[_ID]):
             self._make_room()
         if count and key < self._keys[-1]:
             position = bisect_left(self._keys, key)
@@ -96,7 +97,7 @@ class WaitingQueue(Generic[Waiting]):
 
     def _make_room(self) -> None:
         """Let there be twice as many slots."""
-        room = np.zeros_like(self._timed_hits)
+        room = np.zeros_like(self._columns[_ID])
         self._columns = [np.concatenate([column, room]) for column in self._columns]
         self._timed_hits = np.concatenate([self._timed_hits, room])
 

@@ -80,7 +80,7 @@ class WaitingHits:
         """
         if not self.is_indexed:
             return
-        ours = int(self._index.hit_tokens[slot])
+        ours = self._index.hit_tokens.item(slot)
         if ours == hit_tokens:
             return
         request = self._requests[slot]

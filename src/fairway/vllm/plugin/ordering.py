@@ -180,7 +180,7 @@ class Ordering:
         """Forget the mirror: what raised may have left it half changed."""
         self._waiting = self._empty_mirror().with_numbers_of(self._waiting)
         self._blocked, self._refused = {}, {}
-        queue.forget_changes()
+        queue.enter_anew()
 
     def _let_go(self, came: dict[Any, None], left: dict[Any, None], grown: list[Any]) -> dict[Any, None]:
         """Take out of the mirror who left and who has grown; return who may have to be taken in."""

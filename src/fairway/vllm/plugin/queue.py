@@ -29,8 +29,8 @@ class WatchedQueue(PolicyQueue):
         self._entered, self._left = {}, {}
         return changes
 
-    def forget_changes(self) -> None:
-        """Let everybody have just come."""
+    def enter_anew(self) -> None:
+        """Let everybody who waits have just come."""
         self._entered, self._left = dict.fromkeys(self), {}
 
     def add_request(self, request: Request) -> None:
