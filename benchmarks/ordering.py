@@ -164,19 +164,21 @@ class Pair:
 
     def step(self) -> tuple[Step, int]:
         """Take one step with both; return it, and how many blocks changed. As many wait afterwards as before."""
+        cached_before = len(self.ordered.scheduler.cache_log)
         step = self.ordered.schedule(self.now_ns)
+        evicted = len(self.ordered.scheduler.cache_log.evicted)
+        stored = len(self.ordered.scheduler.cache_log) - cached_before + evicted
         self.plain.lay_out(self.ordered.tried)
         same = self.plain.schedule(self.now_ns)
         assert [(one.request.request_id, one.new_tokens) for one in step.chunks] == [
             (one.request.request_id, one.new_tokens) for one in same.chunks
         ], "both schedulers take the same step"
-        changed = len(self.ordered.scheduler.cache_log.changed)
         self.now_ns += STEP_NS
         self.ordered.complete(step, self.now_ns)
         self.plain.complete(same, self.now_ns)
         for _ in step.admitted:
             self._submit()
-        return step, changed
+        return step, stored + evicted
 
     def walk_ns(self) -> int:
         """Return the time to look every waiting request's hit up, as vLLM does when it tries one."""

@@ -90,7 +90,9 @@ class Scheduler:
         self._refuse_conflicts()
         eviction = self._spared or self._pgdsf
         self.pool = EvictingPool(limits.cache_blocks, eviction) if eviction else BlockPool(limits.cache_blocks)
-        self.waiting = WaitingQueue(prefill_time if Column.REMAINING_NS in policy.columns else None)
+        self.waiting: WaitingQueue[Request] = WaitingQueue(
+            prefill_time if Column.REMAINING_NS in policy.columns else None
+        )
         self.running: list[Request] = []
         self._observe_hook = observe_hook
         tracks_hits = Column.HIT_TOKENS in policy.columns or observe_hook is not None
@@ -115,7 +117,7 @@ class Scheduler:
             self.running.remove(request)
             self._free_blocks(request)
         else:
-            self._let_go([self.waiting.position(request)])
+            self._let_go([self.waiting.position(request.order_key)])
 
     def schedule(self, now_ns: int) -> Step:
         """Decide what runs in the step that begins at ``now_ns``."""
@@ -180,7 +182,7 @@ class Scheduler:
             self.waiting.take_hits(self._index.hit_tokens)
 
     def _let_wait(self, request: Request) -> None:
-        slot = self.waiting.add(request)
+        slot = self.waiting.add(request, request.order_key, request.n_tokens, request.prefill_ns, request.head_id)
         if self._index is not None:
             self._index.add(slot, request.chain, self._hit_limit_blocks(request))
 

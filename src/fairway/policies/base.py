@@ -22,9 +22,9 @@ import numpy.typing as npt
 Int64Array = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class QueueView:
-    """The waiting queue just before a step: one array per column, requests in order of (arrival, id).
+    """The waiting queue just before a step: one array per column, requests in order of (arrival, id). To be read only.
 
     Hits are those of this instant, before any running request is extended. A preempted request keeps its first arrival;
     its ``n_tokens`` then includes what it had generated, since that is computed again.

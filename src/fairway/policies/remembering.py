@@ -23,7 +23,7 @@ HEAD_TOKENS = 32  # what `QueueView.head_id` stands for
 # counts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class CountedView(QueueView):
     """A view with what was counted of each request since the first hook that saw it."""
 

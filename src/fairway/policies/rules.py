@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -147,6 +148,9 @@ class Release(NamedTuple):
     fair_ledger: float
 
 
+_POSITION = attrgetter("position")
+
+
 @dataclass(frozen=True)
 class TwoLanes(Rule):
     """Merge a fast lane and a fair lane (by arrival) over one queue, by ledgers of work that start anew in every step.
@@ -167,7 +171,7 @@ class TwoLanes(Rule):
 
     def order(self, view: QueueView, memory: Any = None) -> Iterator[int]:
         """Yield positions in order of release."""
-        return (release.position for release in self.releases(view))
+        return map(_POSITION, self.releases(view))
 
     def releases(self, view: QueueView) -> Iterator[Release]:
         """Yield the turns of the merge, each before it is charged."""
@@ -194,10 +198,11 @@ class _Lane:
     """One lane's state within a step: its head and its ledger."""
 
     def __init__(self, positions: Iterator[int], taken: set[int], view: QueueView, weight: float) -> None:
-        self._positions = _untaken(positions, taken)
+        self._positions, self._taken = positions, taken
         self._tokens_of, self._hit_of = view.n_tokens.item, view.hit_tokens.item  # few of a long queue are asked for
         self._weight = weight
-        self.head = next(self._positions, None)
+        self.head: int | None = None
+        self.advance()
         self.ledger = self.work_of(self.head)
 
     def work_of(self, position: int | None) -> float:
@@ -206,7 +211,12 @@ class _Lane:
 
     def advance(self) -> None:
         """Move to the next request that no lane has released."""
-        self.head = next(self._positions, None)
+        taken = self._taken
+        for position in self._positions:
+            if position not in taken:
+                self.head = position
+                return
+        self.head = None
 
 
 def _untaken(positions: Iterator[int], taken: set[int]) -> Iterator[int]:
@@ -219,9 +229,11 @@ def descending(key: npt.NDArray[Any]) -> Iterator[int]:
 
     Cost: O(len(key)) for the first few; each further batch is four times as large. A short queue is sorted at once.
     """
-    if len(key) <= SORTED_AT_ONCE:
-        yield from _falling(key).tolist()
-        return
+    return iter(_falling(key).tolist()) if len(key) <= SORTED_AT_ONCE else _falling_in_batches(key)
+
+
+def _falling_in_batches(key: npt.NDArray[Any]) -> Iterator[int]:
+    """Yield positions by falling key, the first ones before the others are looked at."""
     keys, positions, batch = key, None, FIRST_BATCH
     while len(keys) > batch:
         ahead = keys >= _reached_by(keys, batch)

@@ -39,4 +39,5 @@ class Score:
 
     def of(self, view: QueueView) -> npt.NDArray[Any]:
         """Return the score of every request of ``view``, shape ``(len(view),)``."""
-        return np.asarray(self.function(*(getattr(view, name) for name in self.columns), *self.constants))
+        columns = [getattr(view, name) for name in self.columns]
+        return np.asarray(self.function(*columns, *self.constants))

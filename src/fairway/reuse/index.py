@@ -87,7 +87,7 @@ class ReuseIndex(Generic[Hash]):
     def _look(self, segment: Segment[Hash]) -> None:
         """See how far a segment is resident now, and tell its requests if that has changed."""
         before, parent = segment.frontier, segment.parent
-        if parent is None:
+        if parent is None or (before == segment.start and segment.first not in self._resident):
             return
         frontier = moved_frontier(self._resident, segment.chain, segment.start, segment.end, before)
         if frontier == before:

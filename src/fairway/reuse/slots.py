@@ -10,27 +10,32 @@ import numpy.typing as npt
 
 
 class SlotSet:
-    """Slots of requests. Adding and removing one costs the same however many there are."""
+    """Slots of requests. Adding and removing one costs the same however many there are.
 
-    __slots__ = ("_place", "_slots")
+    Most sets begin with one slot and never get another; only a second one makes an array.
+    """
 
-    def __init__(self) -> None:
-        self._slots = array("q")
-        self._place: dict[int, int] = {}  # of each slot in the array
+    __slots__ = ("_only", "_place", "_slots")
+
+    def __init__(self, slot: int | None = None) -> None:
+        self._only = slot
+        if slot is None:
+            self._slots, self._place = array("q"), dict[int, int]()
 
     def __len__(self) -> int:
-        return len(self._slots)
-
-    def __contains__(self, slot: int) -> bool:
-        return slot in self._place
+        return len(self._slots) if self._only is None else 1
 
     def add(self, slot: int) -> None:
         """Take a slot in that is not here."""
+        if self._only is not None:
+            self._slots = array("q", (self._only,))
+            self._place = {self._only: 0}  # of each slot in the array
+            self._only = None
         self._place[slot] = len(self._slots)
         self._slots.append(slot)
 
     def remove(self, slot: int) -> None:
-        """Take a slot out; the last one moves to its place."""
+        """Take out one of several slots; the last one moves to its place."""
         place = self._place.pop(slot)
         last = self._slots.pop()
         if last != slot:
@@ -39,15 +44,16 @@ class SlotSet:
 
     def any(self) -> int:
         """Return one of the slots."""
-        return self._slots[0]
+        return self._slots[0] if self._only is None else self._only
 
     def copy(self) -> Self:
         """Return another set of the same slots."""
-        twin = type(self)()
-        twin._slots = self._slots[:]
-        twin._place = self._place.copy()
+        twin = type(self)(self._only)
+        if self._only is None:
+            twin._slots = self._slots[:]
+            twin._place = self._place.copy()
         return twin
 
     def as_array(self) -> npt.NDArray[np.int64]:
         """Return the slots, shape ``(len(self),)``, in no particular order; to be let go of before the next change."""
-        return np.frombuffer(self._slots, dtype=np.int64)
+        return np.frombuffer(self._slots if self._only is None else array("q", (self._only,)), dtype=np.int64)

@@ -10,22 +10,29 @@ from typing import Generic
 from fairway.reuse.residency import Chain, Hash
 from fairway.reuse.slots import SlotSet
 
+_START = attrgetter("start")
+
 
 class Segment(Generic[Hash]):
     """A run of blocks that the same waiting requests go through: ``chain[start:end]`` of each of them.
 
-    Of these, the blocks before ``frontier`` are resident. ``chain`` is that of any member.
+    Of these, the blocks before ``frontier`` are resident. ``chain`` is that of any member. The hashes by which it is
+    found stand here too, so that nobody reads them again from a chain that has not been touched for long.
     """
 
-    __slots__ = ("chain", "children", "end", "frontier", "members", "parent", "start")
+    __slots__ = ("chain", "children", "end", "first", "frontier", "members", "parent", "start", "watched")
 
-    def __init__(self, parent: Segment[Hash] | None, chain: Chain[Hash], start: int, end: int) -> None:
+    def __init__(
+        self, parent: Segment[Hash] | None, chain: Chain[Hash], first: Hash, start: int, end: int, members: SlotSet
+    ) -> None:
         self.parent = parent
         self.chain = chain
+        self.first = first  # the hash of its first block
+        self.watched: tuple[Hash, ...] = ()  # those next to its frontier
         self.start = start
         self.end = end
         self.frontier = start
-        self.members = SlotSet()
+        self.members = members
         self.children: dict[Hash, Segment[Hash]] = {}  # by their first block
 
     @property
@@ -50,10 +57,9 @@ class PrefixTree(Generic[Hash]):
     """
 
     def __init__(self) -> None:
-        self._root: Segment[Hash] = Segment(None, (), 0, 0)
+        self._root: Segment[Hash] = Segment(None, (), None, 0, 0, None)  # type: ignore[arg-type]  # it has no block
         self._watched: dict[Hash, Segment[Hash]] = {}
-        self._chain_of: dict[int, Chain[Hash]] = {}
-        self._last_of: dict[int, Segment[Hash]] = {}  # the segment with which a slot's chain ends
+        self._held: dict[int, tuple[Chain[Hash], Segment[Hash]]] = {}  # a slot's chain, and the segment where it ends
 
     @property
     def watched(self) -> Container[Hash]:
@@ -66,7 +72,8 @@ class PrefixTree(Generic[Hash]):
         Every other frontier still has its last block and still lacks its next one. Cost: one look-up for each hash.
         """
         watched = self._watched
-        return sorted({watched[key] for key in watched.keys() & changed}, key=attrgetter("start"))
+        keys = watched.keys() & changed
+        return sorted({watched[key] for key in keys}, key=_START) if keys else []
 
     def move_frontier(self, segment: Segment[Hash], frontier: int) -> None:
         """Note how far a segment is resident."""
@@ -84,35 +91,37 @@ class PrefixTree(Generic[Hash]):
             first = chain[depth]
             child = segment.children.get(first)
             if child is None:
-                child = segment.children[first] = self._watched[first] = Segment(segment, chain, depth, blocks)
-            elif (common := _common(child.chain, chain, depth + 1, min(child.end, blocks))) < child.end:
-                child = self._cut(child, common)
-            child.members.add(slot)
+                child = segment.children[first] = Segment(segment, chain, first, depth, blocks, SlotSet(slot))
+                child.watched = (first,)
+                self._watched[first] = child
+            else:
+                common = _common(child.chain, chain, depth + 1, min(child.end, blocks))
+                if common < child.end:
+                    child = self._cut(child, common)
+                child.members.add(slot)
             segment, depth = child, child.end
-        self._chain_of[slot] = chain
-        self._last_of[slot] = segment
+        self._held[slot] = chain, segment
         return segment
 
     def remove(self, slot: int) -> None:
         """Take a slot out of all its segments, and join or drop those that are not needed without it."""
-        chain = self._chain_of.pop(slot)
-        segment = self._last_of.pop(slot)
-        while segment.parent is not None:
-            parent = segment.parent
-            if len(segment.members) == 1:
+        chain, segment = self._held.pop(slot)
+        while (parent := segment.parent) is not None:
+            members = segment.members
+            if len(members) == 1:
                 self._unwatch(segment)
-                del parent.children[chain[segment.start]]
+                del parent.children[segment.first]
             else:
-                segment.members.remove(slot)
+                members.remove(slot)
                 if segment.chain is chain:
-                    segment.chain = self._chain_of[segment.members.any()]
+                    segment.chain, _ = self._held[members.any()]
                 if len(segment.children) == 1:
                     self._join_only_child(segment)
             segment = parent
 
     def chains(self) -> dict[int, tuple[Chain[Hash], int]]:
         """Return each slot's chain and how many of its blocks are here."""
-        return {slot: (self._chain_of[slot], last.end) for slot, last in self._last_of.items()}
+        return {slot: (chain, last.end) for slot, (chain, last) in self._held.items()}
 
     # shape
 
@@ -121,12 +130,12 @@ class PrefixTree(Generic[Hash]):
         parent, chain = segment.parent, segment.chain
         assert parent is not None
         self._unwatch(segment)
-        upper = Segment(parent, chain, segment.start, block)
+        upper = Segment(parent, chain, segment.first, segment.start, block, segment.members.copy())
         upper.frontier = min(segment.frontier, block)
-        upper.members = segment.members.copy()
-        upper.children[chain[block]] = segment
-        parent.children[chain[upper.start]] = upper
+        parent.children[upper.first] = upper
         segment.parent, segment.start, segment.frontier = upper, block, max(segment.frontier, block)
+        segment.first = chain[block]
+        upper.children[segment.first] = segment
         self._watch(upper)
         self._watch(segment)
         return upper
@@ -140,23 +149,21 @@ class PrefixTree(Generic[Hash]):
         self._unwatch(segment)
         self._unwatch(child)
         frontier = child.frontier if segment.is_resident else segment.frontier
-        child.parent, child.start, child.frontier = segment.parent, segment.start, frontier
-        segment.parent.children[child.chain[child.start]] = child
+        child.parent, child.first, child.start, child.frontier = segment.parent, segment.first, segment.start, frontier
+        child.parent.children[child.first] = child
         self._watch(child)
 
     # the blocks next to a frontier
 
     def _watch(self, segment: Segment[Hash]) -> None:
-        if segment.frontier > segment.start:
-            self._watched[segment.chain[segment.frontier - 1]] = segment
-        if segment.frontier < segment.end:
-            self._watched[segment.chain[segment.frontier]] = segment
+        chain, frontier = segment.chain, segment.frontier
+        around = range(max(segment.start, frontier - 1), min(frontier + 1, segment.end))
+        segment.watched = tuple(chain[block] for block in around)
+        self._watched.update(dict.fromkeys(segment.watched, segment))
 
     def _unwatch(self, segment: Segment[Hash]) -> None:
-        if segment.frontier > segment.start:
-            del self._watched[segment.chain[segment.frontier - 1]]
-        if segment.frontier < segment.end:
-            del self._watched[segment.chain[segment.frontier]]
+        for key in segment.watched:
+            del self._watched[key]
 
 
 def _common(one: Chain[Hash], other: Chain[Hash], low: int, high: int) -> int:

@@ -16,7 +16,7 @@ _INSERT, _POP = BlockHashToBlockMap.insert, BlockHashToBlockMap.pop  # called fo
 
 
 class CacheLog(BlockHashToBlockMap):
-    """The map, with the keys (hash and group) that gained or lost a block since the step began.
+    """The map, with keys (hash and group) that gained or lost a block since the step began.
 
     A key stands once for each block; whether it is cached is the map's to say.
     """
@@ -29,17 +29,10 @@ class CacheLog(BlockHashToBlockMap):
 
     def begin_step(self) -> None:
         """Forget what was written down."""
-        self._stored: list[bytes] = []
-        self.noticed: list[
-            bytes
-        ] = []  # what changed and is watched: asked at once, while a key is at hand, it costs little
+        # What gained or lost a block and is watched: asked at once, while a key is at hand, that costs little.
+        self.noticed: list[bytes] = []
         self.evicted: list[bytes] = []  # what lost a block, in order
         self.lost_in_use = False  # whether such a block was held by a request, as after a failed transfer
-
-    @property
-    def changed(self) -> list[bytes]:
-        """The keys that gained or lost a block."""
-        return self._stored + self.evicted
 
     @property
     def resident(self) -> Container[bytes]:
@@ -50,7 +43,6 @@ class CacheLog(BlockHashToBlockMap):
     def insert(self, key: bytes, block: Any) -> None:
         """Add one copy."""
         _INSERT(self, key, block)
-        self._stored.append(key)
         if key in self.watched:
             self.noticed.append(key)
 

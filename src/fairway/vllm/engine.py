@@ -69,7 +69,9 @@ class VllmEngine:
             raise InputError(f"vLLM does not know eviction {limits.eviction!r}", remedy="leave the eviction at lru")
         self.policy = policy
         self.limits = limits
-        self.waiting = WaitingQueue(prefill_time if Column.REMAINING_NS in policy.columns else None)
+        self.waiting: WaitingQueue[Request] = WaitingQueue(
+            prefill_time if Column.REMAINING_NS in policy.columns else None
+        )
         self._observe_hook = observe_hook
         self._capabilities = policy.capabilities if hooked else frozenset()
         self._requests: dict[str, Request] = {}
@@ -113,7 +115,7 @@ class VllmEngine:
         """
         key = str(request.request_id)
         if self.scheduler.requests[key].status != RequestStatus.RUNNING:
-            self._let_go([self.waiting.position(request)])
+            self._let_go([self.waiting.position(request.order_key)])
         self.scheduler.finish_requests(key, RequestStatus.FINISHED_ABORTED)
         del self._requests[key]
 
@@ -214,7 +216,7 @@ class VllmEngine:
         return self._spared.victims(count, self.free_list(), self._contents)
 
     def _let_wait(self, request: Request) -> None:
-        slot = self.waiting.add(request)
+        slot = self.waiting.add(request, request.order_key, request.n_tokens, request.prefill_ns, request.head_id)
         if self.hits is not None:
             self.hits.add(slot, self.scheduler.requests[str(request.request_id)])
 
@@ -276,10 +278,10 @@ class VllmEngine:
                 continue
             request = chunk.request
             step.admitted.append(request)
-            positions.append(self._drawn_at[key] if key in self._drawn_at else self.waiting.position(request))
+            positions.append(self._drawn_at[key] if key in self._drawn_at else self.waiting.position(request.order_key))
             hit_tokens = chunk.context_tokens - chunk.new_tokens
             if self.hits is not None:
-                self.hits.confirm(int(self.waiting.slots[positions[-1]]), hit_tokens)
+                self.hits.confirm(self.waiting.slot(positions[-1]), hit_tokens)
             if request.start_ns is None:
                 request.start_ns = step.now_ns
                 request.hit_tokens_at_start = hit_tokens

@@ -36,16 +36,20 @@ class WaitingHits:
         self._check_every_steps = check_every_steps
         self._updates = 0
         self._requests: dict[int, Any] = {}
-        self._log = cache_log(self._manager.block_pool)
-        self._index: ReuseIndex[bytes] = ReuseIndex(self._log.resident, self._block_tokens)
-        self._log.watched = self._index.watched
+        self.log = cache_log(self._manager.block_pool)  # the one that the latest update read
+        self._index: ReuseIndex[bytes] = ReuseIndex(self.log.resident, self._block_tokens)
+        self.log.watched = self._index.watched
         self._looked_up = np.zeros(0, dtype=np.int64)
         self.is_indexed = self._may_index
 
     def add(self, slot: int, request: Any) -> None:
         """Let a vLLM request wait."""
         self._requests[slot] = request
-        self._index.add(slot, _Keys(request.block_hashes), self._most_blocks(request))
+        hashes = request.block_hashes
+        blocks = 0  # that can hit
+        if self._manager.prefix_cache_lookup_enabled(request):  # not for prompt log-probabilities, for instance
+            blocks = min(len(hashes), (request.num_tokens - 1) // self._block_tokens)  # one token is always computed
+        self._index.add(slot, _Keys(hashes), blocks)
 
     def remove(self, slot: int) -> None:
         """Let a request go."""
@@ -55,8 +59,8 @@ class WaitingHits:
     def update(self) -> None:
         """Bring hits up to date, just before a step."""
         log = cache_log(self._manager.block_pool)
-        if log is not self._log:
-            self._log, self.is_indexed = log, self._may_index
+        if log is not self.log:
+            self.log, self.is_indexed = log, self._may_index
             self._index.reset(log.resident)
             log.watched = self._index.watched
         if self.is_indexed:
@@ -76,35 +80,29 @@ class WaitingHits:
         """
         if not self.is_indexed:
             return
-        ours = int(self._index.hit_tokens[slot])
+        ours = self._index.hit_tokens.item(slot)
         if ours == hit_tokens:
             return
         request = self._requests[slot]
         block = ours // self._block_tokens - (hit_tokens < ours)  # its last one was evicted, or its next one stored
-        if request.block_hashes[block] + _GROUP not in self._log.noticed:
+        if request.block_hashes[block] + _GROUP not in self.log.noticed:
             self._give_up(f"request {request.request_id} hit {hit_tokens} tokens instead of {ours}")
 
     def _update_index(self) -> None:
         try:
-            self._index.update(self._log.noticed)
+            self._index.update(self.log.noticed)
         except ClosureError as error:
             self._give_up(str(error))
             return
         self._updates += 1
         is_sampled = self._check_every_steps and self._updates % self._check_every_steps == 0
-        if is_sampled or self._log.lost_in_use:
+        if is_sampled or self.log.lost_in_use:
             self._check()
 
     def _look_all_up(self) -> None:
-        self._looked_up = np.zeros(max(self._requests, default=0) + 1, dtype=np.int64)
+        self._looked_up = np.zeros_like(self._index.hit_tokens)
         for slot, request in self._requests.items():
             self._looked_up[slot] = self._looked_up_tokens(request)
-
-    def _most_blocks(self, request: Any) -> int:
-        """Return how many blocks can hit: at least one token is always computed."""
-        if not self._manager.prefix_cache_lookup_enabled(request):  # prompt log-probabilities, for instance
-            return 0
-        return min(len(request.block_hashes), int(request.num_tokens - 1) // self._block_tokens)
 
     def _looked_up_tokens(self, request: Any) -> int:
         """Return a hit by vLLM's look-up, without the events that it may send for a request that it admits."""

@@ -52,7 +52,9 @@ class PolicyQueue(RequestQueue):
 
     def pop_request(self) -> Request:
         """Take the head out; IndexError if there is none."""
-        head = self.peek_request()
+        head = self._first()
+        if head is None:
+            raise IndexError("pop from an empty queue")
         del self._waiting[head]
         self._head = None
         return head
@@ -79,5 +81,8 @@ class PolicyQueue(RequestQueue):
         if self._order is None:
             return next(iter(self._waiting), None)
         if self._head is None:
-            self._head = next((request for request in self._order if request in self._waiting), None)
+            for request in self._order:
+                if request in self._waiting:
+                    self._head = request
+                    break
         return self._head

@@ -11,7 +11,6 @@ from typing import Any
 from vllm.v1.core.sched.interface import PauseState
 
 from fairway.policies import Capability, Column, Policy, QueueView, checked_order, tell_of_hook
-from fairway.vllm.cache_log import cache_log
 from fairway.vllm.hits import WaitingHits, has_plain_blocks, logger
 from fairway.vllm.plugin.clock import SteadyClock
 from fairway.vllm.plugin.counts import Counts
@@ -41,7 +40,11 @@ class Ordering:
         self._waiting = self._empty_mirror()
         self._blocked: dict[Any, None] = {}  # not ready to run, by what vLLM says
         self._refused: dict[Any, None] = {}  # can never run; until vLLM has sent its client the error
-        self._largest_tokens = largest_request_tokens(scheduler)
+        self._largest_tokens = sys.maxsize if settings.shadow else largest_request_tokens(scheduler)  # that is admitted
+        self._hears_arrivals, self._hears_hooks, self._hears_admissions, self._hears_steps = (
+            one in self.policy.capabilities
+            for one in (Capability.ON_ARRIVAL, Capability.ON_HOOK, Capability.ON_ADMIT, Capability.ON_STEP)
+        )
         self._now_ns = self._spread_due_ns = 0
         self._has_failed = False
         logger.info(
@@ -83,10 +86,10 @@ class Ordering:
             self._start_over(queue)
             return
         try:
-            if Capability.ON_ADMIT in self.policy.capabilities:
+            if self._hears_admissions:
                 for request in admitted:
                     self.policy.on_admit(self._waiting.number(request))
-            if Capability.ON_STEP in self.policy.capabilities:
+            if self._hears_steps:
                 self.policy.on_step(output.total_num_scheduled_tokens)
         except Exception as error:
             self._fall_back(error)
@@ -106,52 +109,52 @@ class Ordering:
     def _follow(self, queue: WatchedQueue) -> None:
         """Bring the mirror up to date with the queue and the cache, whether anybody is ordered or not."""
         self._now_ns = self._clock.now_ns()
-        self._take_changes(queue)
-        if self._knows_hits:
-            self._waiting.refresh_hits()
-            cache_log(self._scheduler.kv_cache_manager.block_pool).begin_step()
+        came, left = queue.changes()
+        grown = self._waiting.grown()
+        if left or grown or self._blocked:
+            came = self._let_go(came, left, grown)
+        for request in came:
+            self._take_in(request)
+        self._waiting.refresh_hits()
 
     def _order(self, queue: WatchedQueue) -> Iterator[Any]:
         view = self._waiting.view(self._now_ns)
         if self._knows_hits and self._now_ns >= self._spread_due_ns:
             self._spread_due_ns = self._now_ns + SPREAD_EVERY_NS
-            self.counts.most_uncached_tokens = int(view.uncached_tokens.max())
-            self.counts.least_uncached_tokens = int(view.uncached_tokens.min())
-        if Capability.ON_HOOK in self.policy.capabilities:
+            uncached_tokens = view.uncached_tokens
+            self.counts.most_uncached_tokens = uncached_tokens.item(uncached_tokens.argmax())
+            self.counts.least_uncached_tokens = uncached_tokens.item(uncached_tokens.argmin())
+        if self._hears_hooks:
             tell_of_hook(self.policy, view)
         return self._walk(queue, view)
 
     def _walk(self, queue: WatchedQueue, view: QueueView) -> Iterator[Any]:
         """Yield the policy's order; go on by arrival where it raises, or names nobody though nothing runs."""
-        given = set()
+        waiting = self._waiting
         try:
             for position in checked_order(self.policy, view):
-                request = self._waiting.at(position)
-                given.add(request)
-                yield request
-            if not given and not self._scheduler.running:
+                yield waiting.at(position)
+            if not waiting.drawn and not self._scheduler.running:
                 raise RuntimeError(f"policy {self.policy.name!r} names nobody though nothing runs")
         except Exception as error:
             self._fall_back(error)
-            yield from [request for request in queue if request not in given]
+            yield from [request for request in queue if request not in waiting.drawn]
 
     def _take_out(self, queue: WatchedQueue, scheduled_tokens: Mapping[str, int]) -> list[Any]:
         """Let those go whom vLLM took in this step; return those who could be ordered."""
-        taken = []
+        taken, waiting = [], self._waiting
         for request in queue.taken():
-            if request in self._waiting:
+            if request in waiting:
                 taken.append(request)
             else:
                 self._forget(request)
         if not taken:
-            return []
+            return taken
         if self._scheduler.connector is None:  # which adds hits of its own
             for request in taken:
                 if request.request_id in scheduled_tokens:
-                    found_tokens = request.num_computed_tokens - scheduled_tokens[request.request_id]
-                    self._waiting.confirm(request, found_tokens)
-        self.counts.overtaken_tokens += self._waiting.overtaken_tokens(taken)
-        self._waiting.remove(taken)
+                    waiting.confirm(request, request.num_computed_tokens - scheduled_tokens[request.request_id])
+        self.counts.overtaken_tokens += waiting.admit(taken)
         return taken
 
     def _compare(self, queue: WatchedQueue, order: Iterator[Any]) -> None:
@@ -164,6 +167,7 @@ class Ordering:
     def _empty_mirror(self) -> Waiting:
         return Waiting(
             WaitingHits(self._scheduler, self._settings.check_hits_every) if self._knows_hits else None,
+            self._scheduler.hash_block_size,
             self._prefill_time,
             with_remaining=Column.REMAINING_NS in self.policy.columns,
         )
@@ -176,41 +180,35 @@ class Ordering:
         """Forget the mirror: what raised may have left it half changed."""
         self._waiting = self._empty_mirror().with_numbers_of(self._waiting)
         self._blocked, self._refused = {}, {}
-        queue.forget_changes()
-        queue.entered = dict.fromkeys(queue)
+        queue.enter_anew()
 
-    def _take_changes(self, queue: WatchedQueue) -> None:
-        grown = [request for request in self._waiting.grown() if request not in queue.left]
-        self._waiting.remove([*queue.left, *grown])
-        for request in queue.left:
+    def _let_go(self, came: dict[Any, None], left: dict[Any, None], grown: list[Any]) -> dict[Any, None]:
+        """Take out of the mirror who left and who has grown; return who may have to be taken in."""
+        self._waiting.remove({**left, **dict.fromkeys(grown)})
+        for request in left:
             self._forget(request)
-        self._blocked.update(dict.fromkeys(grown))
-        self._blocked.update(queue.entered)
-        queue.forget_changes()
-        for request in [one for one in self._blocked if self._is_ready(one)]:
-            del self._blocked[request]
-            self._add(request)
+        return {**self._blocked, **{request: None for request in grown if request not in left}, **came}
 
     def _forget(self, request: Any) -> None:
         self._blocked.pop(request, None)
         self._refused.pop(request, None)
 
-    def _is_ready(self, request: Any) -> bool:
-        """Ask vLLM, which then takes a request whose grammar is compiled as an ordinary one."""
-        if not self._scheduler._is_blocked_waiting_status(request.status):
-            return True
-        return not self._settings.shadow and bool(self._scheduler._handle_blocked_waiting_request(request))
-
-    def _add(self, request: Any) -> None:
-        if not self._settings.shadow and request.num_tokens > self._largest_tokens:
+    def _take_in(self, request: Any) -> None:
+        """Take a request into the mirror if it is ready to run and can."""
+        if self._scheduler._is_blocked_waiting_status(request.status) and not self._is_ready(request):
+            self._blocked[request] = None
+            return
+        self._blocked.pop(request, None)
+        if request.num_tokens > self._largest_tokens:
             self._refuse(request)
             return
-        number, is_new = self._waiting.add(request, self._arrival_ns(request), self._scheduler.hash_block_size)
-        if is_new and Capability.ON_ARRIVAL in self.policy.capabilities:
+        number, is_new = self._waiting.add(request, self._clock.since_ns(round(request.arrival_time * NS_PER_S)))
+        if is_new and self._hears_arrivals:
             self.policy.on_arrival(number)
 
-    def _arrival_ns(self, request: Any) -> int:
-        return self._clock.since_ns(round(request.arrival_time * NS_PER_S))
+    def _is_ready(self, request: Any) -> bool:
+        """Ask vLLM, which then takes a request whose grammar is compiled as an ordinary one."""
+        return not self._settings.shadow and bool(self._scheduler._handle_blocked_waiting_request(request))
 
     def _refuse(self, request: Any) -> None:
         """Let vLLM end a request with an error: it would wait for ever, and keep everybody behind it waiting."""

@@ -14,8 +14,8 @@ class WatchedQueue(PolicyQueue):
 
     def __init__(self) -> None:
         super().__init__()
-        self.entered: dict[Request, None] = {}  # since `forget_changes`
-        self.left: dict[Request, None] = {}
+        self._entered: dict[Request, None] = {}  # since `changes`
+        self._left: dict[Request, None] = {}
         self._taken: dict[Request, None] = {}
 
     def taken(self) -> list[Request]:
@@ -23,14 +23,20 @@ class WatchedQueue(PolicyQueue):
         taken, self._taken = self._taken, {}
         return list(taken)
 
-    def forget_changes(self) -> None:
-        """From now on `entered` and `left` count anew."""
-        self.entered, self.left = {}, {}
+    def changes(self) -> tuple[dict[Request, None], dict[Request, None]]:
+        """Return who came and who left since this was last asked."""
+        changes = self._entered, self._left
+        self._entered, self._left = {}, {}
+        return changes
+
+    def enter_anew(self) -> None:
+        """Let everybody who waits have just come."""
+        self._entered, self._left = dict.fromkeys(self), {}
 
     def add_request(self, request: Request) -> None:
         """Put a request at the end."""
         super().add_request(request)
-        self.entered[request] = None
+        self._entered[request] = None
 
     def prepend_request(self, request: Request) -> None:
         """Put a request at the head; one that was taken from there in this step never left."""
@@ -38,12 +44,12 @@ class WatchedQueue(PolicyQueue):
         if request in self._taken:
             del self._taken[request]
         else:
-            self.entered[request] = None
+            self._entered[request] = None
 
     def pop_request(self) -> Request:
         """Take the head out."""
         request = super().pop_request()
-        if request in self.entered:
+        if request in self._entered:
             self._leave(request)
         else:
             self._taken[request] = None
@@ -62,5 +68,5 @@ class WatchedQueue(PolicyQueue):
             self._leave(request)
 
     def _leave(self, request: Request) -> None:
-        self.entered.pop(request, None)
-        self.left[request] = None
+        self._entered.pop(request, None)
+        self._left[request] = None
