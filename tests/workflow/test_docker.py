@@ -26,6 +26,7 @@ BUILD = "docker build -t fairway ."
 RUN = "docker run --rm --network none fairway"
 FOLDER = "home/reviewer/fairway"
 BUILDS_SOURCES = ["setuptools", "wheel"]  # what pip itself gets for a locked package that has no wheel
+MADE_BY_RUNS = re.compile(r"(\.venv|results|logs|data/corpus|data/traces)(/|$)|figures/[^/]+\.(html|pdf|svg)$")
 FROM = f"FROM python:{PYTHON}.1-slim-bookworm\n"
 
 
@@ -70,6 +71,7 @@ def test_the_image_has_the_environment_and_the_sources_alone(docker: Path, downl
     (download / "requirements/run.lock").write_text("", encoding="utf-8")  # so that nothing is downloaded
     (download / "results").mkdir(exist_ok=True)
     (download / "results/old").touch()
+    (download / "figures/old.svg").touch()
     built = call(docker, download, BUILD)
     assert built.returncode == 0, built.stdout
     asked = re.findall(r"^Step \d+/\d+ : ([A-Z]+) ", built.stdout, re.MULTILINE)
@@ -82,9 +84,9 @@ def test_the_image_has_the_environment_and_the_sources_alone(docker: Path, downl
     assert (made / ".venv/.installed-run").stat().st_mtime > (made / "requirements/run.lock").stat().st_mtime
     there = {path.relative_to(made).as_posix() for path in made.rglob("*") if ".venv" not in path.parts}
     expected = {path.relative_to(download).as_posix() for path in download.rglob("*")}
-    left_out = {path for path in expected if path.split("/")[0] in {".venv", "results"}}
+    left_out = {path for path in expected if MADE_BY_RUNS.match(path)}
     assert there == expected - left_out | {".venv-lock"}
-    assert {"results/old", ".venv/.installed-run"} <= left_out
+    assert {"results/old", "figures/old.svg", ".venv/.installed-run"} <= left_out
 
 
 @pytest.mark.slow
