@@ -157,10 +157,10 @@ causes: check-start $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<nam
 preflight: $(MEASURING_STAMP) ## Check this machine for a day of measuring (DAY=config/gpu-day.yaml) and print its hours.
 	@command -v "$(MEASURING_PYTHON)" > /dev/null || { echo 'error: $(MEASURING_PYTHON) is no program.' \
 		'Remedy: let FAIRWAY_VLLM_PYTHON name the Python of an environment with vLLM.' >&2; exit 2; }
-	PYTHONPATH=src $(MEASURING_PYTHON) scripts/preflight.py --day "$(DAY)"
+	PYTHONPATH=src "$(MEASURING_PYTHON)" scripts/preflight.py --day "$(DAY)"
 
 measured: preflight $(RUN_STAMP) ## Measure on a real engine (DAY=config/gpu-day.yaml; a CPU: DAY=config/measured/cpu-loop.yaml).
-	FAIRWAY_VLLM_PYTHON="$(abspath $(MEASURING_PYTHON))" $(VENV_PYTHON) -m snakemake -s workflow/measured.smk \
+	FAIRWAY_VLLM_PYTHON="$(or $(FAIRWAY_VLLM_PYTHON),$(abspath $(VLLM_PYTHON)))" $(VENV_PYTHON) -m snakemake -s workflow/measured.smk \
 		--cores 2 --config day="$(DAY)"
 
 publish-measured: $(RUN_STAMP) ## Keep DAY's finished measurements in docs/measured, and show them in the README.
