@@ -260,6 +260,7 @@ def test_measured_rows_say_what_they_are(tmp_path, starts):
     assert facts["runs"][0]["client_late_ms"]["worst"] >= 0
     assert set(facts["runs"][0]["lone_requests"]) == {"overhead_ms", "slowness"}
     assert facts["runs"][0]["requests_at_once"]["slowness"] > 0
+    assert facts["runs"][0]["cache_blocks"] == 90, "what the trace asks for"
     assert facts["profile_sha256"] == hashlib.sha256(PROFILE_FILE.read_bytes()).hexdigest()
 
     assert run_stage.is_measured(run_of("lpm"), [file], rows)

@@ -69,7 +69,9 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
                 run_columns(trace, result, labels, serving.limits.cache_blocks, serving.limits.block_tokens),
             )
         )
+        sizes = {"cache_blocks": serving.limits.cache_blocks, "max_model_len": serving.context_tokens}
         more = {
+            **sizes,
             "lone_requests": asdict(lone),
             "requests_at_once": at_once,
             "discarded_since_client_was_late": discarded,
