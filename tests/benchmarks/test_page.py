@@ -18,7 +18,6 @@ from fairway.files import write_sealed
 from fairway.policies import Capability, Policy, QueueView, make_policy
 
 
-@pytest.mark.skipif(not REPLAY.exists(), reason="no results are committed; `make bench` on a quiet machine makes them")
 def test_the_committed_page_shows_the_committed_results() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(read(REPLAY), read(ORDERING) if ORDERING.exists() else None)
 

@@ -105,22 +105,24 @@ def _profile_words(profile: Mapping[str, Any]) -> str:
 
 def _agreement(rows: Sequence[Table]) -> str:
     held = [row for row in rows if row["tolerance"] is not None]
-    agree = sum(row["agrees"] for row in held)
-    at_speed = sum(abs(row["difference_at_speed"]) <= row["tolerance"] for row in held)
+    agree = {name: [row["agrees"] for row in held if row["figure"] == name] for name in TOLERANCES}
+    p50, p99, hit_rate = (f"{sum(found)} of {len(found)}" for found in agree.values())
+    times = [row for row in held if row["figure"] != HIT_RATE]
+    at_speed = sum(abs(row["difference_at_speed"]) <= row["tolerance"] for row in times)
     between = sum(
         min(row["simulated"], row["simulated_at_speed"])
         <= row["measured"]
         <= max(row["simulated"], row["simulated_at_speed"])
-        for row in held
+        for row in times
     )
     overhead = [row["measured"] for row in rows if row["figure"] == OVERHEAD]
     slow = [row["measured"] for row in rows if row["figure"] == SLOWNESS]
     return (
-        f"{agree} of {len(held)} figures agree with the simulation (p50 within 5%, p99 within 10%, hit rate within "
-        f"half a point). Lone requests beside the runs took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps "
-        f"(HTTP and the client, which the simulation's TTFT has added). Steps of requests that the server got all at "
-        f"once took {min(slow):.2f} to {max(slow):.2f} times what the profile says; simulated at that speed, "
-        f"{at_speed} of {len(held)} agree, and {between} lie between both simulations."
+        f"With the simulation agree {p50} medians (within 5%), {p99} p99 (within 10%) and {hit_rate} hit rates (within "
+        f"half a point). Lone requests took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps (HTTP and the "
+        f"client; the simulation's TTFT has it added). Steps of requests that the server got all at once took "
+        f"{min(slow):.2f} to {max(slow):.2f} times what the profile says; simulated at that speed, {at_speed} of "
+        f"{len(times)} times agree, and {between} lie between both simulations."
     )
 
 

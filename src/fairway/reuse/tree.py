@@ -57,7 +57,7 @@ class PrefixTree(Generic[Hash]):
     """
 
     def __init__(self) -> None:
-        self._root: Segment[Hash] = Segment(None, (), None, 0, 0, None)  # type: ignore[arg-type]  # it has no block
+        self._root: Segment[Hash] = Segment(None, (), None, 0, 0, SlotSet())  # type: ignore[arg-type]  # it has no block
         self._watched: dict[Hash, Segment[Hash]] = {}
         self._held: dict[int, tuple[Chain[Hash], Segment[Hash]]] = {}  # a slot's chain, and the segment where it ends
 
