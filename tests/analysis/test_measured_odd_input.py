@@ -43,14 +43,14 @@ def call(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 @pytest.fixture(autouse=True)
 def measured(tmp_path: Path) -> None:
     """Lay out what the scripts read: simulated, at speed, one repeat, and their list."""
-    for kind in ("sim", "at-speed", "1"):
+    for kind in ("sim", "at-speed/1", "1"):
         rows(tmp_path / kind / "w/p", [1.0] * 20)
     write_json(tmp_path / "w.json", {"folders": ["1/w/p"]})
 
 
-SLOW = ("slow_profile.py", "--profile", PROFILE, "--measured", "w.json", "--policy", "p", "--out", "slow.json")
+SLOW = ("slow_profile.py", "--profile", PROFILE, "--measured", f"1/w/p/{MEASUREMENT}", "--out", "slow.json")
 COMPARE = (
-    *("compare_measured.py", "--simulated", "sim/w/p", "--at-speed", "at-speed/w/p"),
+    *("compare_measured.py", "--simulated", "sim/w/p", "--at-speed", "at-speed/1/w/p"),
     *("--measured", "w.json", "--out-dir", ".", "--name", "first"),
 )
 DRAW = ("draw_measured.py", "--tables", "first.json", "--out-pdf", "runs.pdf", "--out-svg", "runs.svg")
@@ -65,15 +65,15 @@ def test_what_is_laid_out_is_sound(call: Call, tmp_path: Path) -> None:
 
 def fact(**changed: Any) -> dict[str, Any]:
     usual = {"lone_requests": {"overhead_ms": 1.0, "slowness": 1.0}, "client_late_ms": {"p99": 1.0}}
-    usual |= {"requests_at_once": {"slowness": 1.0}}
+    usual |= {"steps": {"seconds": 1.0, "profile_seconds": 1.0}, "commit": "abc"}
     return {**usual, "token_gap_ms": {}, "tokens_per_s": 1.0, **changed}
 
 
 def facts(*runs: Any, **changed: Any) -> dict[str, Any]:
-    return {"device": "d", "model": "m", "versions": {}, "arguments": [], "runs": list(runs), **changed}
+    return {"device": "d", "model": "m", "versions": {}, "runs": list(runs), **changed}
 
 
-TABLE = {"device": "d", "model": "m", "versions": {}}
+TABLE = {"device": "d", "model": "m", "versions": {}, "commits": []}
 
 
 def row(**changed: Any) -> dict[str, Any]:
@@ -86,14 +86,16 @@ def row(**changed: Any) -> dict[str, Any]:
 FACTS = f"1/w/p/{MEASUREMENT}"
 # The file that is odd, what it holds (None: nothing), the commands that read it.
 ODD: list[tuple[str, Any, tuple[tuple[str, ...], ...]]] = [
-    ("w.json", None, (SLOW, COMPARE)),
-    ("w.json", "no JSON", (SLOW, COMPARE)),
-    *[("w.json", odd, (SLOW, COMPARE)) for odd in ([], {}, {"folders": []}, {"folders": 3}, {"folders": [3]})],
+    ("w.json", None, (COMPARE,)),
+    ("w.json", "no JSON", (COMPARE,)),
+    *[("w.json", odd, (COMPARE,)) for odd in ([], {}, {"folders": []}, {"folders": 3}, {"folders": [3]})],
     (FACTS, None, (SLOW, COMPARE)),
     *[(FACTS, odd, (SLOW, COMPARE)) for odd in ([], facts(), facts(3), facts({}), facts(fact(lone_requests=[])))],
     (FACTS, facts(fact(lone_requests={"overhead_ms": 1.0, "slowness": "slow"})), (SLOW, COMPARE)),
-    (FACTS, facts(fact(requests_at_once={"slowness": "slow"})), (SLOW, COMPARE)),
-    (FACTS, facts(fact(requests_at_once={"slowness": 0})), (SLOW,)),
+    (FACTS, facts(fact(steps={"seconds": "slow", "profile_seconds": 1.0})), (SLOW, COMPARE)),
+    (FACTS, facts(fact(steps={"seconds": 1.0, "profile_seconds": 0.0})), (SLOW, COMPARE)),
+    (FACTS, facts(fact(steps={"seconds": 0.0, "profile_seconds": 1.0})), (SLOW,)),
+    (FACTS, facts({name: value for name, value in fact().items() if name != "commit"}), (COMPARE,)),
     (FACTS, facts(fact(), versions=[]), (COMPARE,)),
     (FACTS, {"runs": [fact()]}, (COMPARE,)),
     ("1/w/p/requests.parquet", None, (COMPARE,)),
@@ -103,7 +105,7 @@ ODD: list[tuple[str, Any, tuple[tuple[str, ...], ...]]] = [
     ("first.json", "no JSON", (DRAW,)),
     *[("first.json", odd, (DRAW,)) for odd in ([], TABLE, {**TABLE, "rows": []}, {**TABLE, "rows": {"a": 1}})],
     *[("first.json", {**TABLE, "rows": odd}, (DRAW,)) for odd in ([1], [{}], [{"figure": "p50"}])],
-    ("first.json", {**TABLE, "versions": 3, "rows": []}, (DRAW,)),
+    *[("first.json", {**TABLE, odd: 3, "rows": []}, (DRAW,)) for odd in ("versions", "commits")],
     *[("first.json", {**TABLE, "rows": [row(**odd)]}, (DRAW,)) for odd in ({"policy": None}, {"lowest": 3.0})],
 ]
 
@@ -136,14 +138,8 @@ def test_folders_without_a_counterpart_are_one_line(option: str, folder: str, ca
     refused = call(*command)
     assert refused.status == 2, refused.said
     (line,) = refused.said.splitlines()
-    assert line.startswith("error: sim") or line.startswith("error: .")
+    assert line.startswith(("error: sim", "error: 1/w/p", "error: ."))
     assert ". Remedy: " in line
-
-
-def test_a_policy_without_runs_has_no_speed(call: Call) -> None:
-    refused = call(*SLOW, "--policy", "q")
-    assert refused.status == 2
-    assert refused.said.startswith("error: w.json: has no runs of policy 'q'. Remedy: ")
 
 
 def test_one_folder_is_one_repeat(call: Call, tmp_path: Path) -> None:

@@ -16,11 +16,12 @@ from fairway.analysis.measured_page import measured_page, read_measurement, refu
 from fairway.analysis.tables import write_pages
 from fairway.errors import InputError
 
-ABOUT = ("device", "model", "versions", "arguments")
+ABOUT = ("device", "model", "versions", "commits")
 PROFILE = {
     "measurement": {
         "settings": {"dtype": "float32"},
         "date": "2026-01-01",
+        "commit": "abc",
         "held_out": [{"residual_share": share} for share in (-0.01, 0.02, 0.07)],
         "drift": {"ratio": 1.013},
     }
@@ -48,7 +49,8 @@ def table():
         row("time between tokens p99, ms", 80.0),
         row("tokens a second", 300.0),
     ]
-    return {"device": "a processor, 2 cores", "model": "m", "versions": {"vllm": "0.32.0"}, "rows": rows}
+    about = {"device": "a processor, 2 cores", "model": "m", "versions": {"vllm": "0.32.0"}, "commits": ["abc", "def"]}
+    return {**about, "rows": rows}
 
 
 def test_the_page_says_what_was_measured_on_what_and_how_far_it_agrees(table):
@@ -60,8 +62,11 @@ def test_the_page_says_what_was_measured_on_what_and_how_far_it_agrees(table):
     assert "off by 2.0% in the median and by 7.0% at worst of 3 random steps" in page
     assert "agree 0 of 1 medians (within 5%), 1 of 1 p99 (within 10%) and 1 of 1 hit rates" in page
     assert "12 to 12 ms beyond steps" in page
-    assert "1.08 to 1.08 times what the profile says; simulated at that speed, 2 of 2 times agree" in page
-    assert "and 0 lie between both simulations." in page
+    assert "profile of 2026-01-01 at commit abc, runs at abc, def." in page
+    assert (
+        "1.08 to 1.08 times what the profile says of the same steps; simulated at each run's speed, 2 of 2 times"
+        in page
+    )
     assert "| simulated 0.90 s, measured 1.00 s (0.90 s to 1.10 s): differs by -10.0% |" in page
     assert "| 20.0 (18.0 to 22.0) | 80.0 (72.0 to 88.0) | 300.0 (270.0 to 330.0) |" in page
 
@@ -115,7 +120,6 @@ def checkout(root, table, tmp_path):
     source = tmp_path / "results/measured" / day["profile"]["name"]
     (source / "tables").mkdir(parents=True)
     (source / "figures").mkdir()
-    table = {**table, "arguments": []}
     for name, document in {"first": table, "then": table, "claims": {"claims": []}}.items():
         if name == "claims":
             write_pages(source / "tables", name, document, "a,b\n", "claims\n")

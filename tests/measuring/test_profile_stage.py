@@ -18,7 +18,7 @@ from fairway.profile import load_profile
 
 GRID = Grid((1, 16, 32, 64, 128, 256), (0, 512, 2048), repeats=5, warm_up_steps=3)
 LIMITS = Limits(cache_blocks=1_000, budget_tokens=256, block_tokens=16)
-ORIGIN = Origin("test", "a device", "a model", {"vllm": "0.32.0"}, {}, "2026-01-01")
+ORIGIN = Origin("test", "a device", "a model", {"vllm": "0.32.0"}, {}, "2026-01-01", "abc")
 
 
 def true_ms(chunks):

@@ -30,6 +30,7 @@ class PluginServer:
         self.tokens: dict[str, list[int]] = {}
         self.stats = None
         self.fallbacks = self.disagreements = self.overtaken_tokens = self.ordered = 0  # as the statistics said
+        self.step_ns = self.profile_ns = 0
 
     def submit(self, name, prompt, *, output_tokens=1, arrival_s=None, **more) -> Request:
         sampling = more.pop("sampling", None) or SamplingParams(max_tokens=output_tokens, ignore_eos=True)
@@ -79,6 +80,8 @@ class PluginServer:
         self.disagreements += counts.disagreements
         self.overtaken_tokens += counts.overtaken_tokens
         self.ordered += len(counts.order_ns)
+        self.step_ns += counts.step_ns
+        self.profile_ns += counts.profile_ns
 
     def run(self, most_steps=10_000):
         """Step until nobody is left."""

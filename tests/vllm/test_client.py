@@ -18,7 +18,6 @@ import fairway.profile
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.measuring import run_stage
-from fairway.measuring.at_once import steps
 from fairway.measuring.lone import fit
 from fairway.profile import load_profile, sha256_of_profile
 from fairway.rows import MEASUREMENT, read_requests, read_runs
@@ -93,7 +92,13 @@ class Scripted:
         return web.json_response({"success": self.resets > 1})  # at first something still runs
 
     async def metrics(self, request):
-        return web.Response(text=f'# HELP x\nvllm:num_preemptions_total{{engine="0"}} {3 * self.resets}\n')
+        counted = {
+            "vllm:num_preemptions_total": 3 * self.resets,
+            "fairway:step_seconds_total": 1.1 * len(self.bodies),
+            "fairway:step_profile_seconds_total": len(self.bodies),
+        }
+        lines = [f'{name}{{engine="0"}} {value}\n' for name, value in counted.items()]
+        return web.Response(text=f"# HELP x\n{''.join(lines)}")
 
 
 @contextmanager
@@ -237,7 +242,7 @@ def run_of(policy):
     versions = {"vllm": "0.32.0"}
     profile = "a6000-llama-3.1-8b-modelled"
     serving = Serving(Limits(2), policy)
-    return run_stage.Run(serving, load_profile(profile), sha256_of_profile(profile), policy, "it", versions)
+    return run_stage.Run(serving, load_profile(profile), sha256_of_profile(profile), policy, "it", versions, "abc")
 
 
 def test_measured_rows_say_what_they_are(tmp_path, starts):
@@ -259,14 +264,18 @@ def test_measured_rows_say_what_they_are(tmp_path, starts):
     assert facts["device"] == "it"
     assert facts["runs"][0]["client_late_ms"]["worst"] >= 0
     assert set(facts["runs"][0]["lone_requests"]) == {"overhead_ms", "slowness"}
-    assert facts["runs"][0]["requests_at_once"]["slowness"] > 0
-    assert facts["runs"][0]["cache_blocks"] == 90, "what the trace asks for"
+    assert facts["runs"][0]["steps"] == {"seconds": pytest.approx(2.2), "profile_seconds": 2}, "counted by the server"
+    assert facts["runs"][0]["commit"] == "abc"
+    arguments = facts["runs"][0]["arguments"]
+    assert arguments[arguments.index("--num-gpu-blocks-override") + 1] == "90", "what the trace asks for"
+    assert arguments[arguments.index("--model") + 1] == "tiny-llama", "and not where it lies here"
     assert facts["profile_sha256"] == hashlib.sha256(PROFILE_FILE.read_bytes()).hexdigest()
 
     assert run_stage.is_measured(run_of("lpm"), [file], rows)
     assert not run_stage.is_measured(run_of("fcfs"), [file], rows), "another policy"
     assert not run_stage.is_measured(run_of("lpm"), [file], tmp_path / "nothing")
     assert not run_stage.is_measured(replace(run_of("lpm"), profile_sha256="0"), [file], rows), "another profile"
+    assert run_stage.is_measured(replace(run_of("lpm"), commit="def"), [file], rows), "a commit alone changes nothing"
     other = Path(shutil.copytree(rows, tmp_path / "other"))
     facts["runs"][0]["lone_requests"]["slowness"] = 1.0
     (other / MEASUREMENT).write_text(json.dumps(facts))
@@ -288,12 +297,6 @@ def test_servers_stay_up_as_many_as_may(tmp_path, starts):
         servers.get(three)
         assert starts == [("start", one), ("start", two), ("stop", two), ("start", three)]
     assert starts[4:] == [("stop", three), ("stop", one)] or starts[4:] == [("stop", one), ("stop", three)]
-
-
-def test_steps_of_requests_at_once_fill_the_budget_in_order():
-    assert list(steps(3, 700, 1_000)) == [[(700, 700), (300, 300)], [(400, 700), (600, 600)], [(100, 700)]]
-    assert list(steps(1, 2_500, 1_000)) == [[(1_000, 1_000)], [(1_000, 2_000)], [(500, 2_500)]]
-    assert list(steps(2, 500, 1_000)) == [[(500, 500), (500, 500)]]
 
 
 def test_lone_requests_tell_http_from_slow_steps():

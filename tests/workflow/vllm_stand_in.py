@@ -36,6 +36,7 @@ class Engine:
 def simulated(run: Any, files: Sequence[Path], folder: Path, servers: object) -> list[str]:
     """Write what `run_workload` would."""
     from fairway.measuring import run_stage
+    from fairway.traces import read_trace
 
     if BROKEN.exists() and LOG.exists():
         raise InputError("the server is broken", remedy="mend it")
@@ -48,9 +49,12 @@ def simulated(run: Any, files: Sequence[Path], folder: Path, servers: object) ->
         "token_gap_ms": {},
         "tokens_per_s": 1.0,
         "lone_requests": {"overhead_ms": 1.0, "slowness": 1.0},
-        "requests_at_once": {"slowness": 1.0},
+        "steps": {"seconds": 1.1, "profile_seconds": 1.0},
+        "commit": run.commit,
     }
-    write_sealed(folder / MEASUREMENT, {**run_stage._settings(run), "runs": [facts]})
+    served = [run_stage._for_trace(run.serving, read_trace(file)) for file in files]
+    runs = [{**facts, "arguments": one.kept_arguments()} for one in served]
+    write_sealed(folder / MEASUREMENT, {**run_stage._settings(run), "runs": runs})
     with LOG.open("a", encoding="utf-8") as log:
         log.write(f"{folder}\n")
     return []

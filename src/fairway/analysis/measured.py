@@ -19,13 +19,13 @@ from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_reques
 HIT_RATE = "hit rate"
 OVERHEAD = "lone requests: beyond their steps, ms"
 LONE_SLOWNESS = "lone requests: steps over the profile's"
-SLOWNESS = "requests at once: steps over the profile's"
+SLOWNESS = "steps over the profile's"
 TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
 WARM_UP = "warm-up"
 _NS_PER_S = 1e9
 _REMEASURE = "delete it and run make measured, which measures it again"
 _COMPARE = "run make measured, which compares again"
-_ABOUT = ("device", "model", "versions", "arguments")
+_ABOUT = ("device", "model", "versions")
 _NAMES = ("workload", "policy", "figure", "edited", "tolerance", "agrees", "difference", "difference_at_speed")
 _VALUES = ("simulated", "measured", "lowest", "highest", "repeats", "simulated_at_speed")
 
@@ -66,7 +66,9 @@ def figures(folder: Path) -> Figures:
 
 
 def compare_all(simulated: Sequence[Path], at_speed: Sequence[Path], measured: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return the rows of `compare` for every folder in ``simulated``; folders end in ``<workload>/<policy>``.
+    """Return the rows of `compare` for every folder in ``simulated``.
+
+    Folders end in ``<workload>/<policy>``, those at speed and measured in ``<repeat>/<workload>/<policy>``.
 
     Raises:
         InputError: a folder lacks its counterpart, or as `compare`.
@@ -74,27 +76,35 @@ def compare_all(simulated: Sequence[Path], at_speed: Sequence[Path], measured: S
     rows = []
     for folder in simulated:
         name = folder.parts[-2:]
-        speed = [one for one in at_speed if one.parts[-2:] == name]
         repeats = [one for one in measured if one.parts[-2:] == name]
-        for found, what in ((speed, "rows simulated at speed"), (repeats, "measured rows")):
-            if len(name) < 2 or not found:
-                raise InputError(
-                    f"no {what} of the same workload and policy are given", remedy="give both", file=folder
-                )
-        rows += compare(name[0], name[1], folder, speed[0], repeats)
+        if len(name) < 2 or not repeats:
+            raise InputError(
+                "no measured rows of the same workload and policy are given", remedy="give both", file=folder
+            )
+        rows += compare(name[0], name[1], folder, [_at_speed_of(one, at_speed) for one in repeats], repeats)
     return rows
 
 
+def _at_speed_of(repeat: Path, at_speed: Sequence[Path]) -> Path:
+    """Return the rows that were simulated at a repeat's speed."""
+    found = [one for one in at_speed if one.parts[-3:] == repeat.parts[-3:]]
+    if len(found) != 1:
+        raise InputError(
+            f"{len(found)} folders of rows simulated at its speed are given", remedy="give one", file=repeat
+        )
+    return found[0]
+
+
 def compare(
-    workload: str, policy: str, simulated: Path, at_speed: Path, measured: Sequence[Path]
+    workload: str, policy: str, simulated: Path, at_speed: Sequence[Path], measured: Sequence[Path]
 ) -> list[dict[str, Any]]:
     """Return a row a figure: simulated, the measurements' median, lowest and highest, and whether they agree.
 
-    A simulation knows no HTTP: what lone requests took beyond their steps is added to its TTFT. ``at_speed`` are the
-    rows that are simulated with the profile's steps as slow as those of requests were that the server got at once: what
-    it explains of a difference, the device's speed on that day does, and that HTTP and the client work beside it. Where
-    several tokens were generated, what only a server shows follows: time between tokens, tokens a second. ``edited``
-    names the files that were edited after they were written.
+    A simulation knows no HTTP: what lone requests took beyond their steps is added to its TTFT. ``at_speed`` are rows
+    that are simulated anew for each repeat, with the profile's steps as slow as the server's own were in it: what that
+    explains of a difference, the device's speed does, and that HTTP and the client work beside it; the median over the
+    repeats of what is left stands there. Where several tokens were generated, what only a server shows follows: time
+    between tokens, tokens a second. ``edited`` names the files that were edited after they were written.
 
     Raises:
         InputError: rows are missing, or measured rows are not of the simulated traces.
@@ -103,21 +113,26 @@ def compare(
         _refuse_other_traces(simulated, folder)
         if folder.resolve() in [other.resolve() for other in measured[:place]]:
             raise InputError("is given twice, and is one repeat", remedy="give each repeat once", file=folder)
-    facts = [_facts(folder) for folder in measured]
+    facts = [_facts(folder / MEASUREMENT) for folder in measured]
     repeats = [figures(folder).named() for folder in measured]
-    overhead_s = float(np.median([one[OVERHEAD] for one in facts])) / 1e3
-    said, explained = (figures(folder).later(overhead_s).named() for folder in (simulated, at_speed))
-    rows = [_row(name, [one[name] for one in repeats], said[name], explained[name]) for name in said]
+    overheads_s = [one[OVERHEAD] / 1e3 for one in facts]
+    said = figures(simulated).later(median(overheads_s)).named()
+    explained = [
+        figures(folder).later(overhead_s).named() for folder, overhead_s in zip(at_speed, overheads_s, strict=True)
+    ]
+    rows = [
+        _row(name, [one[name] for one in repeats], said[name], [one[name] for one in explained]) for name in TOLERANCES
+    ]
     rows += [_row(name, [one[name] for one in facts]) for name in facts[0]]
-    checked = [(folder, edited_files(folder)) for folder in (simulated, at_speed, *measured)]
+    checked = [(folder, edited_files(folder)) for folder in (simulated, *at_speed, *measured)]
     edited = "; ".join(f"{', '.join(files)} of {folder}" for folder, files in checked if files)
     return [{"workload": workload, "policy": policy, "edited": edited, **row} for row in rows]
 
 
 def _row(
-    figure: str, measured: Sequence[float], simulated: float | None = None, explained: float | None = None
+    figure: str, measured: Sequence[float], simulated: float | None = None, at_speed: Sequence[float] = ()
 ) -> dict[str, Any]:
-    middle = float(np.median(measured))
+    middle = median(measured)
     row = {
         "figure": figure,
         "simulated": simulated,
@@ -128,28 +143,32 @@ def _row(
         "difference": None,
         "tolerance": TOLERANCES.get(figure),
         "agrees": None,
-        "simulated_at_speed": explained,
+        "simulated_at_speed": None,
         "difference_at_speed": None,
     }
-    if simulated is not None and explained is not None:
-        difference, left = (one - middle if figure == HIT_RATE else one / middle - 1 for one in (simulated, explained))
+    if simulated is not None:
+        difference = _difference(figure, simulated, middle)
         row |= {
             "difference": difference,
             "agrees": abs(difference) <= TOLERANCES[figure],
-            "difference_at_speed": left,
+            "simulated_at_speed": median(at_speed),
+            "difference_at_speed": median(_difference(figure, *pair) for pair in zip(at_speed, measured, strict=True)),
         }
     return row
 
 
-def _facts(folder: Path) -> dict[str, float]:
-    """Return what is measured beyond the rows, the mean over a folder's runs; of tokens where several came."""
-    file = folder / MEASUREMENT
+def _difference(figure: str, simulated: float, measured: float) -> float:
+    return simulated - measured if figure == HIT_RATE else simulated / measured - 1
+
+
+def _facts(file: Path) -> dict[str, float]:
+    """Return what is measured beyond the rows, the mean over the runs of a file; of tokens where several came."""
     runs = read_table(file, frozenset({"runs"}), _REMEASURE)["runs"]
     try:
         found = {
             OVERHEAD: fmean(run["lone_requests"]["overhead_ms"] for run in runs),
             LONE_SLOWNESS: fmean(run["lone_requests"]["slowness"] for run in runs),
-            SLOWNESS: fmean(run["requests_at_once"]["slowness"] for run in runs),
+            SLOWNESS: fmean(run["steps"]["seconds"] / run["steps"]["profile_seconds"] for run in runs),
             "client late p99, ms": fmean(run["client_late_ms"]["p99"] for run in runs),
         }
         if all(run["token_gap_ms"] for run in runs):
@@ -158,9 +177,17 @@ def _facts(folder: Path) -> dict[str, float]:
                 "time between tokens p99, ms": fmean(run["token_gap_ms"]["p99"] for run in runs),
                 "tokens a second": fmean(run["tokens_per_s"] for run in runs),
             }
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
         raise InputError("has no runs as scripts/measure.py writes them", remedy=_REMEASURE, file=file) from error
     return found
+
+
+def _commits(file: Path) -> set[str]:
+    runs = read_table(file, frozenset({"runs"}), _REMEASURE)["runs"]
+    try:
+        return {str(run["commit"]) for run in runs}
+    except (KeyError, TypeError) as error:
+        raise InputError("has no commits of its runs", remedy=_REMEASURE, file=file) from error
 
 
 def measured_folders(file: Path) -> list[Path]:
@@ -171,13 +198,12 @@ def measured_folders(file: Path) -> list[Path]:
     return [Path(folder) for folder in folders]
 
 
-def slowness(measured: Sequence[Path]) -> float:
-    """Return how long steps took over what the profile says, by the requests at once: the median of the folders."""
-    found = {folder: _facts(folder)[SLOWNESS] for folder in measured}
-    for folder, value in found.items():
-        if value <= 0:
-            raise InputError(f"steps took {value} times their time", remedy=_REMEASURE, file=folder / MEASUREMENT)
-    return median(found.values())
+def slowness(measurement: Path) -> float:
+    """Return how long steps took over what the profile says of the same steps, by a measurement beside its rows."""
+    value = _facts(measurement)[SLOWNESS]
+    if value <= 0:
+        raise InputError(f"steps took {value} times their time", remedy=_REMEASURE, file=measurement)
+    return value
 
 
 def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], folder: Path, name: str) -> None:
@@ -187,8 +213,8 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
         f"Measured on {about['device']} with {about['model']} ({versions}), beside the simulation with the profile "
         "that was measured on it. TTFT in seconds after the warm-up; the simulation's has what lone requests took "
         "beyond their steps (HTTP, the client). Lowest and highest are those of the repeats. At speed: simulated "
-        "again, with the profile's steps as slow as those of requests that a policy's server got all at once before "
-        "its runs."
+        "again for each repeat, with the profile's steps as slow as the server's own were in it; the median of the "
+        "repeats' differences stands beside the median of these simulations."
     )
     lines = markdown.table(
         (
@@ -210,20 +236,21 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
     write_table(folder, name, {**about, "rows": list(rows)}, f"{head}\n\n{lines}\n")
 
 
-def about(measured: Path) -> dict[str, Any]:
-    """Return on what a folder of rows was measured."""
-    file = measured / MEASUREMENT
+def about(measured: Sequence[Path]) -> dict[str, Any]:
+    """Return on what folders of rows were measured, by the first, and the commits that they were measured at."""
+    file, *_ = files = [folder / MEASUREMENT for folder in measured]
     facts = read_table(file, frozenset(_ABOUT), _REMEASURE)
     if not isinstance(facts["versions"], dict):
         raise InputError("versions are no table", remedy=_REMEASURE, file=file)
-    return {key: facts[key] for key in _ABOUT}
+    return {**{key: facts[key] for key in _ABOUT}, "commits": sorted({one for file in files for one in _commits(file)})}
 
 
 def read_comparison(file: Path) -> Mapping[str, Any]:
     """Read a table of `write_comparison`; InputError if it is missing, edited, another one or has no rows."""
-    table = read_table(file, frozenset({"rows", "device", "model", "versions"}), _COMPARE)
+    table = read_table(file, frozenset({"rows", "commits", *_ABOUT}), _COMPARE)
     rows = table["rows"]
-    if not isinstance(table["versions"], dict) or not isinstance(rows, list) or not all(map(_is_row, rows)):
+    is_about = isinstance(table["versions"], dict) and isinstance(table["commits"], list)
+    if not is_about or not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise InputError("is no table of scripts/compare_measured.py", remedy=_COMPARE, file=file)
     if not any(row["tolerance"] is not None for row in rows):
         raise InputError("has no rows", remedy=_COMPARE, file=file)

@@ -42,6 +42,7 @@ class Origin:
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
     date: str
+    commit: str
 
 
 def take_profile(
@@ -72,6 +73,7 @@ def take_profile(
         "versions": dict(origin.versions),
         "settings": dict(origin.settings),
         "date": origin.date,
+        "commit": origin.commit,
         "grid": asdict(grid),
         "seed": seed,
         "fit_is_best": parts.is_best,

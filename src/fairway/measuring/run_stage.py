@@ -14,7 +14,6 @@ import numpy as np
 from fairway.errors import InputError
 from fairway.files import is_sealed, sha256, write_sealed
 from fairway.hooks import Hooks
-from fairway.measuring.at_once import slowness_at_once
 from fairway.measuring.lone import lone_fit
 from fairway.profile import Profile
 from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
@@ -33,7 +32,10 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Run:
-    """One policy on a server; ``profile`` is what the policy's estimates come from, ``versions`` what ran."""
+    """One policy on a server; ``profile`` is what the policy's estimates come from, ``versions`` what ran.
+
+    ``commit`` is the repository's, for the record: a run that goes on at another one is still the same.
+    """
 
     serving: Serving
     profile: Profile
@@ -41,6 +43,7 @@ class Run:
     label: str
     device: str
     versions: dict[str, str]
+    commit: str
 
 
 def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers) -> list[str]:
@@ -58,7 +61,6 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
         serving = _for_trace(run.serving, trace)
         server = servers.get(serving)
         lone = lone_fit(server, run.profile)
-        at_once = {"slowness": slowness_at_once(server, run.profile, lone.overhead_ms)}
         measured, discarded = _measured_in_time(trace, server, f"{run.label}, {file.name}", file)
         labels = Labels.of(trace, run.label, run.profile, BACKEND, EVIDENCE, sha256(file), place)
         result = as_replay(trace, measured)
@@ -69,14 +71,9 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
                 run_columns(trace, result, labels, serving.limits.cache_blocks, serving.limits.block_tokens),
             )
         )
-        sizes = {"cache_blocks": serving.limits.cache_blocks, "max_model_len": serving.context_tokens}
-        more = {
-            **sizes,
-            "lone_requests": asdict(lone),
-            "requests_at_once": at_once,
-            "discarded_since_client_was_late": discarded,
-        }
-        facts.append({**_facts(labels.seed, measured), **more})
+        about = {"commit": run.commit, "arguments": serving.kept_arguments()}
+        probed = {"lone_requests": asdict(lone), "discarded_since_client_was_late": discarded}
+        facts.append({**_facts(labels.seed, measured), **about, **probed})
         refusals += [f"{file}: {message}" for message in measured.refusals]
     write_rows(folder, *(concatenated(parts) for parts in zip(*tables, strict=True)))
     write_sealed(folder / MEASUREMENT, {**_settings(run), "runs": facts})
@@ -99,9 +96,9 @@ def is_measured(run: Run, files: Sequence[Path], folder: Path) -> bool:
     except (OSError, ValueError, InputError):
         return False
     settings = {key: facts.get(key) for key in _settings(run)}
-    if not all("requests_at_once" in one for one in facts.get("runs", [{}])):
-        return False  # of an earlier version, which did not ask them
-    return not is_edited and traces == sorted(map(sha256, files)) and settings == _settings(run)
+    arguments = [_for_trace(run.serving, read_trace(file)).kept_arguments() for file in files]
+    is_same = settings == _settings(run) and arguments == [one.get("arguments") for one in facts.get("runs", [])]
+    return not is_edited and is_same and traces == sorted(map(sha256, files))
 
 
 def _settings(run: Run) -> dict[str, Any]:
@@ -110,7 +107,6 @@ def _settings(run: Run) -> dict[str, Any]:
         "versions": run.versions,
         "profile_sha256": run.profile_sha256,
         "model": run.serving.model,
-        "arguments": run.serving.arguments(port=0),
     }
 
 
@@ -166,6 +162,7 @@ def _facts(seed: int, measured: Measured) -> dict[str, Any]:
         "seed": seed,
         "client_late_ms": {name: order_statistic(late, percent) / 1e6 for name, percent in _PERCENTILES.items()},
         "preemptions": measured.preemptions,
+        "steps": {"seconds": measured.step_s, "profile_seconds": measured.step_profile_s},
         "token_gap_ms": {name: order_statistic(gaps, percent) / 1e6 for name, percent in _PERCENTILES.items()}
         if len(gaps)
         else {},

@@ -21,6 +21,7 @@ from typing import Any
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.serving.cores import engine_cores, keep_apart
+from fairway.serving.memory import KEEPING_MEMORY
 from fairway.vllm.models import model_folder
 
 SERVER_MODULE = ("-m", "vllm.entrypoints.openai.api_server")
@@ -81,6 +82,11 @@ class Serving:
             *self.more,
         ]
 
+    def kept_arguments(self) -> list[str]:
+        """Return the arguments as a measurement keeps them: the model by its name, wherever it lies."""
+        place = str(model_folder(self.model))
+        return [self.model if argument == place else argument for argument in self.arguments(port=0)]
+
     def stepped_arguments(self) -> dict[str, Any]:
         """Return the arguments of an engine in the caller's process whose single steps are timed, for `vllm.LLM`."""
         limits = self.limits
@@ -126,6 +132,7 @@ class Serving:
             # The model runs in the engine's process, as for the profile: another process would take a third import and
             # a message each way in every step, with the engine spinning on the client's core until it is answered.
             variables[_OWN_PROCESS] = "0"
+            variables.update(KEEPING_MEMORY)
         return variables
 
     def environment(self) -> dict[str, str]:

@@ -44,6 +44,8 @@ class Measured:
     refusals: tuple[str, ...]
     token_gap_ns: Int64Array  # all times between two tokens of one request, in no order
     preemptions: int  # as the server counted
+    step_s: float  # of all its steps together, 0 unless the plugin timed them
+    step_profile_s: float  # what the profile says of the same steps
 
 
 def measure(trace: Trace, server: RunningServer, label: str = "") -> Measured:
@@ -69,8 +71,8 @@ def measure(trace: Trace, server: RunningServer, label: str = "") -> Measured:
     _refuse_fallback(server)
     after = server.metrics()
 
-    def counted(name: str) -> int:
-        return round(after.get(name, 0.0) - before.get(name, 0.0))
+    def counted(name: str) -> float:
+        return after.get(name, 0.0) - before.get(name, 0.0)
 
     return _measured(trace, began_ns, answers, refusals, counted)
 
@@ -153,5 +155,7 @@ def _measured(
         refused=np.array([one in refusals for one in range(len(trace))], dtype=np.bool_),
         refusals=tuple(refusals.values()),
         token_gap_ns=np.concatenate(gaps).astype(np.int64) if gaps else np.array([], dtype=np.int64),
-        preemptions=counted("vllm:num_preemptions_total"),
+        preemptions=round(counted("vllm:num_preemptions_total")),
+        step_s=counted("fairway:step_seconds_total"),
+        step_profile_s=counted("fairway:step_profile_seconds_total"),
     )

@@ -13,14 +13,18 @@ from typing import Self
 
 _PREFIX = "fairway."
 _ORDER = f"{_PREFIX}order_ns."
-_WHOLE = ("overtaken_tokens", "fallbacks", "disagreements", "most_uncached_tokens", "least_uncached_tokens")
+_WHOLE = (
+    *("overtaken_tokens", "fallbacks", "disagreements", "most_uncached_tokens", "least_uncached_tokens"),
+    *("step_ns", "profile_ns"),
+)
 
 
 @dataclass
 class Counts:
     """Since the last report: times to order in ns, one a step that ordered, and sums over those steps.
 
-    The uncached tokens are the largest and the smallest of the queue when that was last looked at, 0 if it was not.
+    The uncached tokens are the largest and the smallest of the queue when that was last looked at, 0 if it was not;
+    ``step_ns`` is the time of the steps, ``profile_ns`` what the profile says of them, where steps are timed.
     """
 
     order_ns: list[int] = field(default_factory=list)
@@ -29,6 +33,13 @@ class Counts:
     disagreements: int = 0
     most_uncached_tokens: int = 0
     least_uncached_tokens: int = 0
+    step_ns: int = 0
+    profile_ns: int = 0
+
+    def add_step(self, step_ns: int, profile_ns: int) -> None:
+        """Count a step that was timed."""
+        self.step_ns += step_ns
+        self.profile_ns += profile_ns
 
     def put_into(self, carrier: MutableMapping[str, int]) -> None:
         """Write these counts to a carrier."""

@@ -48,6 +48,13 @@ class OrderingMetrics(AggregateStatLoggerBase):
             "Steps in shadow mode in which the policy would have begun with another request.",
         )
 
+        self._step_s = _registered(
+            Counter, "fairway:step_seconds", "Time of the engine's steps, where they are timed (time_steps)."
+        )
+        self._profile_s = _registered(
+            Counter, "fairway:step_profile_seconds", "What the profile says of the steps that were timed."
+        )
+
     def record(
         self,
         scheduler_stats: Any,
@@ -67,6 +74,8 @@ class OrderingMetrics(AggregateStatLoggerBase):
         self._overtaken.labels(*labels).inc(counts.overtaken_tokens)
         self._fallbacks.labels(*labels).inc(counts.fallbacks)
         self._disagreements.labels(*labels).inc(counts.disagreements)
+        self._step_s.labels(*labels).inc(counts.step_ns / _NS_PER_S)
+        self._profile_s.labels(*labels).inc(counts.profile_ns / _NS_PER_S)
 
     def log_engine_initialized(self) -> None:
         """Say nothing."""

@@ -12,6 +12,7 @@ _CONSTRUCTOR = ("self", "vllm_config", "kv_cache_config", "structured_output_man
 NEEDED_BY_PLUGIN = (
     Needed(_SCHEDULER, "Scheduler.__init__", _CONSTRUCTOR),
     Needed(_SCHEDULER, "Scheduler.schedule", ("self",)),
+    Needed(_SCHEDULER, "Scheduler.update_from_output", ("self", "scheduler_output")),
     Needed(_SCHEDULER, "Scheduler.make_stats", ("self",)),
     Needed(_SCHEDULER, "Scheduler.pause_state"),
     Needed(_SCHEDULER, "Scheduler._handle_blocked_waiting_request", ("self", "request")),

@@ -14,6 +14,7 @@ from fairway.errors import InputError
 from fairway.vllm.plugin.ordering import Ordering
 from fairway.vllm.plugin.queue import WatchedQueue
 from fairway.vllm.plugin.settings import PluginSettings
+from fairway.vllm.plugin.step_times import StepTimes
 
 
 class OrderedByPolicy:
@@ -23,14 +24,25 @@ class OrderedByPolicy:
         _refuse_priority(vllm_config.scheduler_config.policy)
         super().__init__(vllm_config=vllm_config, **arguments)  # type: ignore[call-arg]  # to the scheduler it is put before
         self.waiting = WatchedQueue()  # vLLM's own is empty still
-        self.ordering = Ordering(self, PluginSettings.of(vllm_config.additional_config))
+        settings = PluginSettings.of(vllm_config.additional_config)
+        self.ordering = Ordering(self, settings)
+        self.step_times = StepTimes(settings.load_profile()) if settings.time_steps else None
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
         """Order, and schedule as vLLM does."""
+        if self.step_times:
+            self.step_times.begin()
         self.ordering.before_step()
         output = super().schedule(*args, **kwargs)  # type: ignore[misc]  # the scheduler behind has it
         self.ordering.after_step(output)
         return output
+
+    def update_from_output(self, scheduler_output: SchedulerOutput, *args: Any, **kwargs: Any) -> Any:
+        """Take in a step's tokens as vLLM does."""
+        answers = super().update_from_output(scheduler_output, *args, **kwargs)  # type: ignore[misc]  # likewise
+        if self.step_times:
+            self.ordering.counts.add_step(*self.step_times.end(scheduler_output))
+        return answers
 
     def make_stats(self, *args: Any, **kwargs: Any) -> SchedulerStats | None:
         """Add what was counted of the ordering."""

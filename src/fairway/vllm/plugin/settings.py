@@ -21,6 +21,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "profile": (str, "a file or the name of a shipped profile"),
     "shadow": (bool, "true or false"),
     "check_hits_every": (int, "a number of steps, 0 for never"),
+    "time_steps": (bool, "true or false"),
     "force_version": (bool, "true or false"),
 }
 
@@ -31,8 +32,8 @@ class PluginSettings:
 
     ``profile`` is a file (``.toml`` or ``.json``) or the name of a shipped one: it gives ``T(n, h)``. ``shadow``
     computes the order and changes nothing. ``check_hits_every`` so many steps all hits are held against vLLM's own
-    look-up, for debugging. ``force_version`` lets an untested version of vLLM through in which no name
-    that is used is missing.
+    look-up, for debugging. ``time_steps`` holds the time of each step against the profile. ``force_version`` lets an
+    untested version of vLLM through in which no name that is used is missing.
     """
 
     policy: str = "fairway"
@@ -40,6 +41,7 @@ class PluginSettings:
     profile: str = "a6000-llama-3.1-8b-modelled"
     shadow: bool = False
     check_hits_every: int = 0
+    time_steps: bool = False
     force_version: bool = False
 
     def __post_init__(self) -> None:
