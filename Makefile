@@ -20,9 +20,15 @@ PEER_STAMP := .venv-aisimulate/.installed
 VLLM_INSTALL := $(VLLM_PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	--only-binary :all:
 # Less to do, for a first look: BENCH="--requests 1000 --waiting 100 --sizes 2000 4000" BENCH_ORDERING="--waiting 8 --steps 9".
+# What is measured or compared with less has a folder of its own, and leaves the pages that are kept as they are.
 BENCH ?=
 BENCH_ORDERING ?=
-PARITY_STEPS ?= 1000000
+BENCH_IS_SMALL := $(strip $(BENCH)$(BENCH_ORDERING))
+BENCH_RESULTS := $(if $(BENCH_IS_SMALL),results/bench,benchmarks/results)
+MANY_STEPS := 1000000
+PARITY_STEPS ?= $(MANY_STEPS)
+PARITY_DOCS := $(if $(filter $(MANY_STEPS),$(PARITY_STEPS)),docs,results/parity)
+export PARITY_STEPS
 # Where the CPU build of torch comes from if no source that pip is set up with has it.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
@@ -108,8 +114,8 @@ real-env: $(REAL_STAMP) ## Add to .venv what `corpus: {kind: real}` needs.
 vllm-env: $(VLLM_STAMP) ## Set up .venv-vllm: vLLM 0.32.0 for CPUs, without a model.
 
 parity-full: $(VLLM_STAMP) ## Compare a million random steps with vLLM's scheduler; the summary goes to docs/parity.md.
-	$(VLLM_PYTHON) scripts/check_parity.py --steps "$(PARITY_STEPS)" --processes 2 --chunks-dir results/parity/chunks \
-		--out-dir docs --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
+	$(VLLM_PYTHON) scripts/check_parity.py --steps "$$PARITY_STEPS" --processes 2 --chunks-dir results/parity/chunks \
+		--out-dir $(PARITY_DOCS) --date "$$(date -u +%F)" --commit "$$(git describe --always --abbrev=12 --dirty 2>/dev/null || echo unknown)"
 
 # The README shows any run but those of quick.yaml, kept for `make check`, of the second seeds, which stand beside the full
 # one's, and on real data.
@@ -169,11 +175,11 @@ publish-measured: $(RUN_STAMP) ## Keep DAY's finished measurements in docs/measu
 
 peer-env: $(PEER_STAMP) ## Set up .venv-aisimulate: NVIDIA's simulator, to compare speeds and hits with.
 
-bench: $(RUN_STAMP) ## Measure the replay's speed and memory on one core; the page is benchmarks/README.md.
-	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.run $(BENCH) --out benchmarks/results/replay.json
+bench: $(RUN_STAMP) ## Measure the replay's speed and memory on one core; the page is benchmarks/README.md, or results/bench for less.
+	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.run $(BENCH) --out $(BENCH_RESULTS)/replay.json
 	$(if $(wildcard $(VLLM_STAMP)),PYTHONPATH=src $(VLLM_PYTHON) -m benchmarks.ordering $(BENCH_ORDERING) \
-		--out benchmarks/results/ordering.json)
-	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.page
+		--out $(BENCH_RESULTS)/ordering.json)
+	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.page $(if $(BENCH_IS_SMALL),--folder $(BENCH_RESULTS))
 
 lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requirements/vllm.in.
 	$(COMPILE) --upgrade --extra workflow --output-file requirements/run.lock pyproject.toml

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,10 +19,19 @@ from fairway.errors import InputError
 from fairway.files import is_sealed, write_text
 
 HERE = Path(__file__).resolve().parent
-REPLAY = HERE / "results" / "replay.json"
-ORDERING = HERE / "results" / "ordering.json"
-PAGE = HERE / "README.md"
-FIGURE = HERE.parent / "docs" / "figures" / "benchmarks"
+ROOT = HERE.parent
+
+
+@dataclass(frozen=True)
+class Places:
+    """The folder of results, and what is made of them."""
+
+    results: Path
+    page: Path
+    figure: Path
+
+
+KEPT = Places(HERE / "results", HERE / "README.md", ROOT / "docs" / "figures" / "benchmarks.svg")
 
 QUIET_SHARE = 0.97  # of the wall time that a replay must have had the core
 
@@ -31,7 +42,7 @@ INTRODUCTION = """\
 installs NVIDIA's simulator for the comparison, `make vllm-env` vLLM's scheduler for the ordering times. Figures depend
 on the machine: ratios within one run are what to compare.
 
-![Ratios to aisimulate, seconds over requests, and ordering times](../docs/figures/benchmarks.svg)"""
+![Ratios to aisimulate, seconds over requests, and ordering times]({figure})"""
 
 TRACE = """\
 The trace has {requests:,} requests of {tokens:,.0f} tokens or {blocks:.0f} blocks of 16 on average: questions about 300
@@ -69,7 +80,7 @@ costs more than the queue's length does, so prompts with fewer tokens of their o
 more."""
 
 
-def page(document: dict[str, Any], ordering: dict[str, Any] | None) -> str:
+def page(document: dict[str, Any], ordering: dict[str, Any] | None, places: Places = KEPT) -> str:
     """Return the page's text."""
     peer = document["against_peer"]
     first = peer["pressures"][0]
@@ -80,8 +91,8 @@ def page(document: dict[str, Any], ordering: dict[str, Any] | None) -> str:
         rate=document["rate_1_per_s"],
     )
     sections = [
-        INTRODUCTION,
-        _origin(document),
+        INTRODUCTION.format(figure=os.path.relpath(places.figure, places.page.parent)),
+        _origin(document, places),
         "## Requests a second, beside aisimulate",
         trace,
         *_beside_peer(peer, document["policies"]),
@@ -98,7 +109,7 @@ def page(document: dict[str, Any], ordering: dict[str, Any] | None) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _origin(document: dict[str, Any]) -> str:
+def _origin(document: dict[str, Any], places: Places) -> str:
     machine = document["machine"]
     share = min(sum(row["cpu_s"]) / sum(row["wall_s"]) for row in _all_replays(document["against_peer"]))
     quiet = "" if share >= QUIET_SHARE else " **The machine was not quiet**: the ratios are rough, the times too long."
@@ -106,7 +117,7 @@ def _origin(document: dict[str, Any]) -> str:
         f"Measured on {document['date']} at commit {document['commit']}: {machine['processor']}, one of "
         f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, numpy {machine['numpy']}; seed "
         f"{document['seed']}. {_speed(document['python_loop_ms'])} The replays had at least {share:.0%} of the core to "
-        f"themselves.{quiet} The numbers are in `benchmarks/results/`."
+        f"themselves.{quiet} The numbers are in `{os.path.relpath(places.results, ROOT)}/`."
     )
 
 
@@ -263,6 +274,12 @@ def _ordering(document: dict[str, Any]) -> Iterator[str]:
     )
 
 
+def results(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Read the results in a folder: of replays, and of the ordering where that was measured."""
+    ordering = folder / "ordering.json"
+    return read(folder / "replay.json"), read(ordering) if ordering.exists() else None
+
+
 def read(path: Path) -> dict[str, Any]:
     """Read a file of results; InputError if it is missing, no JSON, or edited since it was written."""
     try:
@@ -276,10 +293,12 @@ def read(path: Path) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the benchmarks' page and figure from their results.")
-    parser.parse_args()
-    document, ordering = read(REPLAY), read(ORDERING) if ORDERING.exists() else None
-    write_text(PAGE, page(document, ordering))
-    plot(document, ordering, FIGURE.with_suffix(".pdf"), FIGURE.with_suffix(".svg"))
+    parser.add_argument("--folder", type=Path, help="of results that are not kept; page and figure go there as well")
+    folder = parser.parse_args().folder
+    places = Places(folder, folder / "README.md", folder / "benchmarks.svg") if folder else KEPT
+    document, ordering = results(places.results)
+    write_text(places.page, page(document, ordering, places))
+    plot(document, ordering, places.figure.with_suffix(".pdf"), places.figure)
     return 0
 
 

@@ -13,6 +13,8 @@ from fairway.analysis.inputs import Expected, Group, gather, parse_group
 from fairway.analysis.verdicts import answer_claims
 from fairway.command import not_negative, positive, run
 
+_REMEDY_FOR_MEASURED = "take it from the repository again, or delete it and run make measured"
+
 
 def parse() -> argparse.Namespace:
     """Describe and read the command line."""
@@ -113,7 +115,7 @@ def main() -> int:
         claims = claims.only(arguments.claim)
     inputs = gather(expected)
     answers = answer_claims(claims, inputs, resampling)
-    measured = [read_document(file) for file in arguments.measured]
+    measured = [read_document(file, _REMEDY_FOR_MEASURED) for file in arguments.measured]
     document = claims_document(answers, inputs, expected, arguments.claims, resampling, causes, measured)
     if stand_ins:
         document["stand_ins"] = stand_ins

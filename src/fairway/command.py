@@ -18,6 +18,7 @@ SET_UP_BY = {
         ["aiohttp", "prometheus_client", "torch", "vllm"], "make vllm-env, and run it with .venv-vllm/bin/python"
     ),
 }
+_LONGEST_NAME = 200  # a file system has 255 bytes, of which the names' ends take some
 MOST = 10**12  # more tokens, blocks or seeds than anybody has
 
 
@@ -93,7 +94,8 @@ def refuse_overwriting(out: Path, *read: Path) -> None:
 
 def file_name(text: str) -> str:
     """Read a name for files, without a folder, as an argparse type."""
-    if not text or text.startswith(".") or Path(text).name != text:
+    is_plain = Path(text).name == text and text.isprintable() and 0 < len(text) <= _LONGEST_NAME
+    if text.startswith(".") or not is_plain:
         raise argparse.ArgumentTypeError(f"{text!r} is no name of a file")
     return text
 
@@ -101,7 +103,7 @@ def file_name(text: str) -> str:
 def file_path(text: str) -> Path:
     """Read the path of a file to write, as an argparse type."""
     path = Path(text)
-    if not path.name or path.is_dir():
+    if text.endswith("/") or not path.name or (path.exists() and not path.is_file()):
         raise argparse.ArgumentTypeError(f"{text!r} is no file")
     return path
 

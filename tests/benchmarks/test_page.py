@@ -10,7 +10,7 @@ from benchmarks.against_peer import measure_against_peer
 from benchmarks.coverage import ASKED, COMPILED, left_out, served
 from benchmarks.figure import Layout, draw
 from benchmarks.growth import measure_growth, measure_reading
-from benchmarks.page import ORDERING, PAGE, REPLAY, page, read
+from benchmarks.page import KEPT, page, read, results
 from benchmarks.trace_files import Pressure, TraceFiles
 from fairway.analysis.figures import style
 from fairway.errors import InputError
@@ -19,7 +19,7 @@ from fairway.policies import Capability, Policy, QueueView, make_policy
 
 
 def test_the_committed_page_shows_the_committed_results() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(read(REPLAY), read(ORDERING) if ORDERING.exists() else None)
+    assert KEPT.page.read_text(encoding="utf-8") == page(*results(KEPT.results))
 
 
 def test_ratios_are_of_repetitions_in_pairs(document: dict[str, Any], ordering: dict[str, Any]) -> None:

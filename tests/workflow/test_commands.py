@@ -19,7 +19,7 @@ ACTIVATED = "tests/workflow/test_commands.py::test_the_environment_is_activated"
 BEFORE_THE_TESTS = ".ci/run"
 # The command as it stands in the README, and what runs it; of a whole run `SMALL_RUNS` has what runs in its place.
 RUN_BY = {
-    "make reproduce": ZIP,
+    "make reproduce": f"{LONG}test_the_first_command_sets_up_and_reproduces",
     "make test": BEFORE_THE_TESTS,
     "make reproduce CONFIG=config/tiny.yaml": ZIP,
     "make report": SMALL,
@@ -71,7 +71,7 @@ RUN_BY = {
     "scripts/measure_profile.py": "tests/vllm/test_profile.py",
     "python scripts/replay.py --help": "tests/workflow/test_scripts.py::test_help",
     "python scripts/replay.py --policy fairway --traces mine.jsonl --profile mine.toml --cache-blocks 12970"
-    " --out-dir out": "tests/workflow/test_readme.py::test_the_worked_example_of_a_policy_runs",
+    " --out-dir out": "tests/workflow/test_readme.py::test_a_trace_and_a_profile_of_one_s_own_are_replayed",
     "python scripts/time_ordering.py --out-json times.json --out-csv times.csv": (
         "tests/workflow/test_ordering_time.py::test_the_script_notes_the_machine"
     ),
@@ -136,7 +136,7 @@ STARTS = r"(?:(?:bash|curl|docker|git|make|pip|python|sh|snakemake|vllm) |(?:pyt
 
 
 def without_appendix(readme: str) -> str:
-    """Leave out the appendix's table, whose commands are in tests/analysis/test_appendix.py."""
+    """Leave out the appendix's table, all of whose commands are run by a test of test_long_commands.py."""
     head, _, rest = readme.partition("<!-- appendix table: begin -->")
     return head + rest.partition("<!-- appendix table: end -->")[2]
 

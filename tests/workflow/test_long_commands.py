@@ -4,11 +4,14 @@ import json
 import os
 import re
 import shlex
+import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.sources.mirror import Mirror, serve
 from tests.workflow.conftest import Process, shell
 
@@ -72,9 +75,30 @@ def made(folder: Path, line: str) -> Process:
     return done
 
 
+def test_the_first_command_sets_up_and_reproduces(copied: Path) -> None:
+    """As on a machine that has seen nothing of it: set-up from the lock file, the whole run, and its check."""
+    shutil.rmtree(copied / ".venv")
+    said = made(copied, "make reproduce").stdout
+    for claim in yaml.safe_load((copied / "paper/claims.yaml").read_text(encoding="utf-8"))["claims"]:
+        assert re.search(rf"^{claim['id']}  ", said, flags=re.MULTILINE), claim["id"]
+    assert re.search(r"^agrees: all [\d,]+ values are those of the reference", made(copied, "make check").stdout, re.M)
+
+
+def test_each_command_of_the_appendix_makes_its_target(copied: Path) -> None:
+    _, _, rest = (copied / "README.md").read_text(encoding="utf-8").partition("<!-- appendix table: begin -->")
+    lines = re.findall(r"^\| `([\w-]+)` \|.*?\| (\S+) \| `(snakemake [^`]*)` \|", rest, flags=re.MULTILINE)
+    assert len(lines) == len(yaml.safe_load((copied / "paper/claims.yaml").read_text(encoding="utf-8"))["claims"])
+    shutil.rmtree(copied / "results", ignore_errors=True)
+    for claim, target, command in lines:
+        made(copied, f"{shlex.quote(sys.executable)} -m {command}")
+        assert target == "results/exact.json" or f"(`{claim}`)" in (copied / target).read_text(encoding="utf-8")
+        for file in command.partition(" -- ")[2].split():
+            assert (copied / file).is_file(), file
+
+
 def test_random_cases_are_compared(with_vllm: Path) -> None:
     made(with_vllm, "make parity-full PARITY_STEPS=2000")
-    page = (with_vllm / "docs/parity.md").read_text(encoding="utf-8")
+    page = (with_vllm / "results/parity/parity.md").read_text(encoding="utf-8")
     (steps,) = re.findall(r"\*\*0 differences\*\* in ([\d,]+) steps", page)
     assert 2_000 <= int(steps.replace(",", "")) < 1_000_000
 
@@ -91,10 +115,11 @@ def test_both_backends_agree(with_vllm: Path) -> None:
 
 def test_benchmarks_end_in_their_page(with_vllm: Path, with_peer: Path) -> None:
     made(with_peer, f"make bench {TINY_BENCH} {TINY_BENCH_ORDERING}")
-    page = (with_vllm / "benchmarks/README.md").read_text(encoding="utf-8")
+    page = (with_vllm / "results/bench/README.md").read_text(encoding="utf-8")
     assert "Not measured at this code yet" not in page
     assert "aisimulate" in page
-    assert (with_vllm / "docs/figures/benchmarks.svg").is_file()
+    assert "](benchmarks.svg)" in page
+    assert (with_vllm / "results/bench/benchmarks.svg").is_file()
 
 
 def test_a_day_on_this_processor(with_vllm: Path) -> None:

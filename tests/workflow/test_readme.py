@@ -51,6 +51,18 @@ def test_the_worked_example_of_a_policy_runs(readme: str, tmp_path: Path, script
     assert sorted(range(3), key=first_token_ns.__getitem__) == [0, 2, 1], "half cached goes ahead of an older miss"
 
 
+def test_a_trace_and_a_profile_of_one_s_own_are_replayed(
+    readme: str, root: Path, tmp_path: Path, script: Script
+) -> None:
+    (command,) = re.findall(r"`python scripts/(replay\.py --policy fairway [^`]*)`", readme)
+    (tmp_path / "mine.jsonl").write_text(TRACE, encoding="utf-8")
+    shipped = root / "src/fairway/profile/data/a6000-llama-3.1-8b-modelled.toml"
+    (tmp_path / "mine.toml").write_text(shipped.read_text(encoding="utf-8"), encoding="utf-8")
+    done = script(tmp_path, *command.split())
+    assert done.returncode == 0, done.stdout
+    assert pq.read_table(tmp_path / "out/requests.parquet").column("outcome").to_pylist() == ["served"] * 3
+
+
 def test_the_table_has_every_claim(readme: str, root: Path) -> None:
     table = readme.split(BEGIN)[1].split(END)[0]
     claims = yaml.safe_load((root / "paper/claims.yaml").read_text(encoding="utf-8"))["claims"]

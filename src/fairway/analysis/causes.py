@@ -121,7 +121,7 @@ def measured_document(cause: Cause, root: Path, study: Study) -> Document:
 
 def _known(cause: Cause, measured: Path, root: Path) -> KnownCause:
     remedy = f"make causes CONFIG={cause.configuration.as_posix()}"
-    found = read_table(measured, _MEASURED_KEYS, remedy)
+    found = read_table(measured, _MEASURED_KEYS, remedy, remedy)
     if found["expressions"] != cause.expressions or found["configuration"] != cause.configuration.as_posix():
         raise InputError("was measured for another cause", remedy=remedy, file=measured)
     if found["configuration_sha256"] != sha256(root / cause.configuration):

@@ -92,9 +92,9 @@ def write_claims(folder: Path, document: Document) -> None:
     write_pages(folder, "claims", document, _csv(document), claims_markdown(document))
 
 
-def read_document(path: Path) -> Document:
-    """Read ``claims.json``; InputError if it is missing or not such a document."""
-    return read_table(path, frozenset({"claims", "edited", "missing", "verdicts"}), _REMEDY)
+def read_document(path: Path, remedy: str = _REMEDY) -> Document:
+    """Read ``claims.json``; InputError if it is missing, edited or not such a document."""
+    return read_table(path, frozenset({"claims", "edited", "missing", "verdicts"}), remedy, remedy)
 
 
 def is_sound(document: Document) -> bool:

@@ -13,6 +13,7 @@ from fairway.analysis import wording
 from fairway.errors import InputError
 from fairway.files import SEAL, is_sealed, sha256, without_seal, write_sealed, write_text
 
+FROM_REPOSITORY = "take the file from the repository again"  # the remedy for an edited one that is kept there
 PAGES = "pages"  # key of the checksums of a table's other files
 _POLICY_COLUMNS = frozenset({"policy", "other", "p50_winner", "p99_winner"})
 
@@ -59,8 +60,16 @@ def edited_lines(table: Path) -> list[str]:
     return sorted({row["edited"] for row in rows if row.get("edited")})
 
 
-def read_table(path: Path, keys: frozenset[str], remedy: str) -> Document:
-    """Read a JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one."""
+def read_table(
+    path: Path,
+    keys: frozenset[str],
+    remedy: str,
+    edited_remedy: str = "delete it and run the workflow, which makes it again",
+) -> Document:
+    """Read a JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one.
+
+    Where it was edited after it was written, the InputError has ``edited_remedy``.
+    """
     try:
         document = jsontext.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -70,7 +79,5 @@ def read_table(path: Path, keys: frozenset[str], remedy: str) -> Document:
     if not isinstance(document, dict) or not keys <= document.keys():
         raise InputError(f"has not all of {', '.join(sorted(keys))}", remedy=remedy, file=path)
     if SEAL in document and not is_sealed(document):
-        raise InputError(
-            "was edited after it was written", remedy="delete it and run the workflow, which makes it again", file=path
-        )
+        raise InputError("was edited after it was written", remedy=edited_remedy, file=path)
     return without_seal(document)

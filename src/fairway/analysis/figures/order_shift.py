@@ -15,6 +15,7 @@ from fairway.analysis.results import Array, Result, read_result
 from fairway.errors import InputError
 
 _ORDERS = {"lpm_correlation": "lpm", "arrival_correlation": "fcfs"}  # whose order the correlation is with
+_INK = {"lpm_correlation": style.look("lpm").color, "arrival_correlation": "#222222"}  # light and dark in grey as well
 _WORDS = {"lpm_correlation": "with LPM's order", "arrival_correlation": "with arrival"}
 SPIKE = "spike"
 
@@ -70,11 +71,11 @@ def _draw_by_length(axes: Axes, result: Result, layout: Layout) -> None:
         look = style.look(order)
         quartiles = [_quartiles(hooks[column][known][place == number]) for number in bins]
         low, median, high = np.array(quartiles).reshape(-1, 3).T
-        axes.fill_between(middle, low, high, color=look.color, alpha=0.2, linewidth=0)
+        axes.fill_between(middle, low, high, color=_INK[column], alpha=0.2, linewidth=0)
         axes.plot(
             middle,
             median,
-            color=look.color,
+            color=_INK[column],
             linestyle=look.dashes,
             marker=look.marker,
             markersize=4,
@@ -101,7 +102,7 @@ def _draw_spike(queue: Axes, strip: Axes, result: Result) -> None:
     style.label_panel(queue, f"The spike of seed {seed}")
     for column, order in _ORDERS.items():
         look = style.look(order)
-        strip.plot(at_s, hooks[column], color=look.color, linestyle="none", marker=look.marker, markersize=2, alpha=0.7)
+        strip.plot(at_s, hooks[column], color=_INK[column], linestyle="none", marker=look.marker, markersize=2, alpha=0.7)
     strip.set_ylim(-1.03, 1.03)
     strip.set_xlabel("Time since the spike began (s)")
     strip.set_ylabel("Correlation")

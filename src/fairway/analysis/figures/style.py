@@ -47,6 +47,7 @@ _STEPS_APART: tuple[tuple[int, tuple[float, ...]], ...] = (
 _LINE_IN = 0.135  # of text of 8 pt
 _LETTERS_PER_IN = 16.5
 _PALETTE = tuple(sns.color_palette("colorblind").as_hex())
+_DARK_YELLOW, _DARK_PINK = "#857a12", "#b8569a"  # the palette's own are all but white in grey
 _SETTINGS: dict[str, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,  # lines of the grid must not cut the curves
@@ -103,9 +104,9 @@ _LOOKS = {
     "klpm-8": Look("8-LPM", _PALETTE[5], _DOUBLE_DOT, ">"),
     "ragcache": Look("RAGCache", _PALETTE[2], _DASH_DOT, "D"),
     "preble": Look("Preble", _PALETTE[9], _LONG, "P"),
-    "peek": Look("PEEK-like", _PALETTE[8], _DASHED, "X"),
-    "hrrn": Look("HRRN", _PALETTE[6], _DASHED, "d"),
-    "lpm-aging": Look("LPM with aging", _PALETTE[6], _DOTTED, "p"),
+    "peek": Look("PEEK-like", _DARK_YELLOW, _DASHED, "X"),
+    "hrrn": Look("HRRN", _DARK_PINK, _DASHED, "d"),
+    "lpm-aging": Look("LPM with aging", _DARK_PINK, _DOTTED, "p"),
     "srpt": Look("SRPT", _PALETTE[3], _DOUBLE_DOT, "*"),
     "fairway": Look("Fairway", _PALETTE[0], _SOLID, "o", width=2.0),
     "fairway-absolute": Look("Fairway, absolute wait", _PALETTE[0], _DASHED, "h"),
