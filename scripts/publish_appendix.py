@@ -22,7 +22,9 @@ def main() -> int:
     parser.add_argument("--times", type=Path, required=True, help="JSON of time_targets.py")
     parser.add_argument("--readme", type=Path, required=True, help="README.md to change")
     arguments = parser.parse_args()
-    reference = read_table(arguments.reference, frozenset({"origin", "tables"}), "make reference CONFIG=...", FROM_REPOSITORY)
+    reference = read_table(
+        arguments.reference, frozenset({"origin", "tables"}), "make reference CONFIG=...", FROM_REPOSITORY
+    )
     table = appendix_table(
         read_targets(arguments.targets), reference["tables"]["claims"], reference["origin"], read_times(arguments.times)
     )

@@ -77,9 +77,9 @@ def test_pandas_is_kept_from_pyarrow_alone():
 def test_files_to_write(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert (file_name("first"), file_path("out/a.json")) == ("first", Path("out/a.json"))
-    for read, odd in [(file_name, name) for name in ("", ".", "..", ".hidden", "../evil", "a/b", "/a", "a\nb", 201 * "a")] + [
-        (file_path, path) for path in ("", ".", "..", "/", "new/", "/dev/null")
-    ]:
+    for read, odd in [
+        (file_name, name) for name in ("", ".", "..", ".hidden", "../evil", "a/b", "/a", "a\nb", 201 * "a")
+    ] + [(file_path, path) for path in ("", ".", "..", "/", "new/", "/dev/null")]:
         with pytest.raises(argparse.ArgumentTypeError, match="is no "):
             read(odd)
 

@@ -50,6 +50,8 @@ def trace(*rows, block_tokens=16, header=None) -> Trace:
 class Scripted:
     """Answers after ``delay_s`` with a token every ``gap_s``; what it counts may be falsified."""
 
+    times_steps = True
+
     def __init__(self, delay_s=0.05, gap_s=0.02):
         self.delay_s, self.gap_s = delay_s, gap_s
         self.bodies: list[dict] = []
@@ -95,7 +97,7 @@ class Scripted:
         counted = {
             "vllm:num_preemptions_total": 3 * self.resets,
             "fairway:step_seconds_total": 1.1 * len(self.bodies),
-            "fairway:step_profile_seconds_total": len(self.bodies),
+            "fairway:step_profile_seconds_total": len(self.bodies) if self.times_steps else 0,
         }
         lines = [f'{name}{{engine="0"}} {value}\n' for name, value in counted.items()]
         return web.Response(text=f"# HELP x\n{''.join(lines)}")
@@ -286,6 +288,19 @@ def test_measured_rows_say_what_they_are(tmp_path, starts):
     assert run_stage.is_measured(run_of("lpm"), [file], rows), "what lay there is gone"
     write_trace(trace((0, 41, 1, [1, 2, 3]), header=header), file)
     assert not run_stage.is_measured(run_of("lpm"), [file], rows), "another trace"
+
+
+def test_a_server_that_has_not_timed_its_steps_is_refused(tmp_path, starts, monkeypatch):
+    file = tmp_path / "1.jsonl"
+    write_trace(trace((0, 40, 1, [1, 2, 3]), header={"workload": "w", "seed": 7}), file)
+    timed = run_of("lpm")
+    timed = replace(timed, serving=replace(timed.serving, limits=Limits(90), plugin={"time_steps": True}))
+    with Servers(tmp_path, most_at_once=1) as servers:
+        run_stage.run_workload(timed, [file], tmp_path / "rows", servers)
+    monkeypatch.setattr(Scripted, "times_steps", False)
+    with Servers(tmp_path, most_at_once=1) as servers, pytest.raises(InputError, match="no times of its steps"):
+        run_stage.run_workload(timed, [file], tmp_path / "more", servers)
+    assert not (tmp_path / "more").exists()
 
 
 def test_servers_stay_up_as_many_as_may(tmp_path, starts):

@@ -90,7 +90,7 @@ async def send_all(url, listed: list[Call]) -> list[Output | None]:
 
 
 def packages(folder: Path) -> str:
-    """Write what an installed package leaves that brings the plugin's metrics and a policy which raises."""
+    """Write what an installed package leaves that brings a policy which raises."""
     (folder / "planted.py").write_text(
         "from fairway.policies import Policy\n\n\n"
         "class Planted(Policy):\n"
@@ -101,11 +101,7 @@ def packages(folder: Path) -> str:
     metadata = folder / "planted-1.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1\n", encoding="utf-8")
-    (metadata / "entry_points.txt").write_text(
-        "[fairway.policies]\nplanted = planted:Planted\n\n"
-        "[vllm.stat_logger_plugins]\nfairway = fairway.vllm.plugin.metrics:OrderingMetrics\n",
-        encoding="utf-8",
-    )
+    (metadata / "entry_points.txt").write_text("[fairway.policies]\nplanted = planted:Planted\n", encoding="utf-8")
     return str(folder)
 
 

@@ -21,7 +21,7 @@ from fairway.replay import Replay
 from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_runs, write_rows
 from fairway.serving import RunningServer, Serving
 from fairway.serving.pool import Servers
-from fairway.serving.wall_replay import UNSERVED, Measured, measure
+from fairway.serving.wall_replay import STEP_PROFILE_S, UNSERVED, Measured, measure
 from fairway.traces import Trace, read_trace
 
 BACKEND = "vllm"
@@ -61,6 +61,7 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
         serving = _for_trace(run.serving, trace)
         server = servers.get(serving)
         lone = lone_fit(server, run.profile)
+        _refuse_untimed(server)
         measured, discarded = _measured_in_time(trace, server, f"{run.label}, {file.name}", file)
         labels = Labels.of(trace, run.label, run.profile, BACKEND, EVIDENCE, sha256(file), place)
         result = as_replay(trace, measured)
@@ -138,6 +139,13 @@ def _for_trace(serving: Serving, trace: Trace) -> Serving:
     if "cache_blocks" not in header:
         return serving
     return replace(serving, limits=replace(serving.limits, cache_blocks=int(header["cache_blocks"])))
+
+
+def _refuse_untimed(server: RunningServer) -> None:
+    """Refuse a server that should have timed the steps of requests before, and has not."""
+    if server.serving.plugin.get("time_steps") and not server.metrics().get(STEP_PROFILE_S):
+        problem = "the server's /metrics have no times of its steps"
+        raise InputError(problem, remedy="read what it says of stat loggers", file=server.log)
 
 
 def _measured_in_time(trace: Trace, server: RunningServer, label: str, file: Path) -> tuple[Measured, int]:

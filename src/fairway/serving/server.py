@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from fairway.vllm.models import model_folder
 SERVER_MODULE = ("-m", "vllm.entrypoints.openai.api_server")
 SCHEDULER_CLASS = "fairway.vllm.plugin.FairwayScheduler"
 MODEL_NAME = "served"
+_STAT_LOGGERS, _OURS = "vllm.stat_logger_plugins", "fairway"  # the entry point of an installed package
+_BROUGHT = Path(__file__).parent / "brought"
 _HOST = "127.0.0.1"
 _START_S = 900.0
 _STOP_S = 30.0
@@ -137,10 +140,13 @@ class Serving:
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that a server is started with, on top of the caller's."""
+        paths = [part for part in sys.path if part]
+        if not entry_points(group=_STAT_LOGGERS, name=_OURS):  # not installed, so vLLM would not know of the metrics
+            paths.append(str(_BROUGHT))
         return {
             **self.engine_environment(),
             "VLLM_SERVER_DEV_MODE": "1",  # has /reset_prefix_cache
-            "PYTHONPATH": os.pathsep.join(part for part in sys.path if part),
+            "PYTHONPATH": os.pathsep.join(paths),
         }
 
 

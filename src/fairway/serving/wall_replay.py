@@ -24,6 +24,7 @@ from fairway.vllm.plugin.settings import ORDERING_FAILED
 
 Int64Array = npt.NDArray[np.int64]
 
+STEP_S, STEP_PROFILE_S = "fairway:step_seconds_total", "fairway:step_profile_seconds_total"
 UNSERVED = -1  # in the columns of a request that was not sent since it can never fit
 _LEAD_S = 0.5  # between the start of the clock and the first request
 
@@ -156,6 +157,6 @@ def _measured(
         refusals=tuple(refusals.values()),
         token_gap_ns=np.concatenate(gaps).astype(np.int64) if gaps else np.array([], dtype=np.int64),
         preemptions=round(counted("vllm:num_preemptions_total")),
-        step_s=counted("fairway:step_seconds_total"),
-        step_profile_s=counted("fairway:step_profile_seconds_total"),
+        step_s=counted(STEP_S),
+        step_profile_s=counted(STEP_PROFILE_S),
     )

@@ -102,7 +102,9 @@ def _draw_spike(queue: Axes, strip: Axes, result: Result) -> None:
     style.label_panel(queue, f"The spike of seed {seed}")
     for column, order in _ORDERS.items():
         look = style.look(order)
-        strip.plot(at_s, hooks[column], color=_INK[column], linestyle="none", marker=look.marker, markersize=2, alpha=0.7)
+        strip.plot(
+            at_s, hooks[column], color=_INK[column], linestyle="none", marker=look.marker, markersize=2, alpha=0.7
+        )
     strip.set_ylim(-1.03, 1.03)
     strip.set_xlabel("Time since the spike began (s)")
     strip.set_ylabel("Correlation")
