@@ -12,7 +12,7 @@ from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.measuring import fit, profile_stage
 from fairway.measuring.fit import Sample, least_squares_from_zero, split
-from fairway.measuring.plan import REFERENCE, Grid, checks, fitting, order, points
+from fairway.measuring.plan import CPU_GRID, GPU_GRID, REFERENCE, Grid, checks, fitting, order, points
 from fairway.measuring.profile_stage import Origin, take_profile, unfinished_fit
 from fairway.profile import load_profile
 
@@ -105,6 +105,13 @@ def test_steps_come_in_random_order_with_a_reference_in_between():
     assert {measured.count(one) for one in measured} == {3}
     assert order(points(GRID, 10**6), 3, seed=1) == steps
     assert order(points(GRID, 10**6), 3, seed=2) != steps
+
+
+@pytest.mark.parametrize("grid", [CPU_GRID, GPU_GRID])
+def test_each_point_is_measured_in_several_requests_too(grid):
+    """Otherwise what its step costs could not be told from what its request does."""
+    mixed = {sum(new for new, _ in chunks) for chunks in points(grid, 10**6) if len(chunks) > 1}
+    assert mixed == set(grid.new_tokens) - {1}
 
 
 def test_only_steps_that_fit_are_measured():

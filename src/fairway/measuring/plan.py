@@ -37,7 +37,7 @@ GPU_GRID = Grid(
 )
 REFERENCE: Chunks = ((256, 0),)  # measured again and again, to see whether the device drifts
 _REFERENCE_EVERY = 25  # steps
-_PARTS = (2, 4, 16, 64)
+_PARTS = (2, 3, 4, 6, 16, 64)
 _HELD_OUT_STEPS = 24
 _MOST_HELD_OUT_REQUESTS = 6
 
@@ -50,10 +50,10 @@ def fitting(grid: Grid, budget_tokens: int, cache_tokens: int) -> Grid:
 
 
 def points(grid: Grid, cache_tokens: int) -> list[Chunks]:
-    """Return the steps to measure: every chunk of the grid alone, and the same tokens in 2, 4, 16 and 64 requests.
+    """Return the steps to measure: every chunk of the grid alone, and the same tokens in several requests.
 
     The latter, as far as their chunks are in the grid and the cache holds them, tell what a step costs from what a
-    request in it costs.
+    request in it costs; without one of them a point's two parts would not be told apart.
     """
     found: list[Chunks] = []
     for new in grid.new_tokens:
