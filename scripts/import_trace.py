@@ -6,9 +6,11 @@ import argparse
 from pathlib import Path
 
 from fairway.command import file_path, positive, refuse_overwriting, run
+from fairway.errors import InputError
 from fairway.files import write_text
 from fairway.traces import write_trace
 from fairway.traces.description import describe_trace
+from fairway.traces.header import header_path
 from fairway.traces.imported import import_trace
 from fairway.traces.public_formats import FORMATS
 from fairway.traces.screening import ScreeningRule
@@ -28,8 +30,10 @@ def main() -> int:
     parser.add_argument("--out", required=True, type=file_path, help="file to write, JSON lines or .parquet")
     arguments = parser.parse_args()
     verdicts = arguments.out.with_suffix(".verdicts.csv")
-    for out in (arguments.out, arguments.out.with_suffix(".header.json"), verdicts):
+    for out in (arguments.out, header_path(arguments.out), verdicts):
         refuse_overwriting(out, arguments.trace)
+        if out.is_dir():
+            raise InputError("is a folder, and would be written to", remedy="give another --out", file=out)
     rule = ScreeningRule(arguments.max_model_tokens, arguments.failures_as_prefill)
     imported = import_trace(arguments.trace, arguments.format, rule)
     write_text(verdicts, imported.verdict_table())

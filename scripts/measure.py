@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairway.command import positive, run
-from fairway.engine import Limits
+from fairway.engine import EVENTS, Limits, refuse_unsupported
+from fairway.errors import InputError
 from fairway.files import write_json
 from fairway.measuring.profile_stage import device_of, versions
 from fairway.policies import make_policy
@@ -51,7 +53,10 @@ def main() -> int:
     from fairway.measuring.run_stage import is_measured, put_in_place, run_workload
     from fairway.serving.pool import Servers
 
+    refuse_patterns(arguments.rows, arguments.under_way)
     runs = {policy: run_of(policy, arguments) for policy in arguments.policies}
+    for folder in arguments.logs, arguments.out.parent:
+        folder.mkdir(parents=True, exist_ok=True)  # said now, and not after hours, if it cannot be
     folders, waiting = [], []
     # One server at a time has a card's memory; on a CPU those that wait take no time from the one that is measured.
     with Servers(arguments.logs, most_at_once=1 if arguments.device == "cuda" else len(runs)) as servers:
@@ -73,11 +78,23 @@ def main() -> int:
     return 0
 
 
+def refuse_patterns(*patterns: str) -> None:
+    """Raise `InputError` unless each pattern names a folder of its own for every repeat and policy."""
+    for pattern in patterns:
+        names = pattern.replace("{repeat}", "", 1).replace("{policy}", "", 1)
+        if len(names) != len(pattern) - len("{repeat}{policy}") or "{" in names or "}" in names:
+            raise InputError(
+                f"{pattern!r} is no pattern of folders", remedy="give one with {repeat} and {policy} in it, once each"
+            )
+    if len(set(map(os.path.normpath, patterns))) < len(patterns):
+        raise InputError("--rows and --under-way are the same folders", remedy="give two patterns")
+
+
 def run_of(policy: str, arguments: argparse.Namespace) -> Run:
     """Return how a policy is measured."""
     from fairway.measuring.run_stage import Run
 
-    make_policy(policy)
+    refuse_unsupported(make_policy(policy), EVENTS)
     limits = Limits(
         arguments.cache_blocks or ANY_CACHE_BLOCKS,
         arguments.budget_tokens,

@@ -12,6 +12,8 @@ from typing import Any
 from snakemake.notebook import JupyterNotebook, PythonJupyterNotebook
 from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
+from made_by import made_by
+
 
 def use_sources(base: Path, deployment: DeploymentSettings) -> bool:
     """Let a rule's `python` be the one that runs Snakemake, `fairway` the one in ``base``/src, $SCRIPTS its scripts.
@@ -19,6 +21,7 @@ def use_sources(base: Path, deployment: DeploymentSettings) -> bool:
     Compiled code is kept in the working directory, unless NUMBA_CACHE_DIR names another folder.
 
     $VLLM_PYTHON is the Python that has vLLM: the one of `make vllm-env`, or another that FAIRWAY_VLLM_PYTHON names.
+    $COMMIT is the repository's, for the record.
 
     Under --use-conda the activated environment puts its own Python before ours; `fairway` still comes from PYTHONPATH.
     So the package needs no installation in any of the environments; Snakemake is told to leave PYTHONPATH there.
@@ -39,6 +42,7 @@ def use_sources(base: Path, deployment: DeploymentSettings) -> bool:
         JUPYTER_CONFIG_DIR=str(Path(".snakemake/jupyter").resolve()),
         JUPYTER_CONFIG_PATH=str(base / "workflow/notebooks"),  # talk to the kernel without a network, not even loopback
         VLLM_PYTHON="python" if in_conda else _vllm_python(base),
+        COMMIT=made_by(base)["commit"],  # as no parameter of a job: another commit alone makes nothing anew
         PYTHONUNBUFFERED="1",  # a job's progress is seen at once, also through `tee`
     )
     return in_conda

@@ -22,12 +22,10 @@ from fairway.rows import FILE_NAMES as ROW_FILES, MEASUREMENT
 from fairway.traces.corpus import FILE_NAMES
 from fairway.traces.workload import load_workload
 from environment import missing_vllm, use_sources
-from made_by import made_by
 from single_run import claim_folder, refuse_folder_that_cannot_be_written_to
 
 refuse_folder_that_cannot_be_written_to(BASE / "workflow/measured.smk")
 use_sources(BASE, workflow.deployment_settings)
-os.environ["COMMIT"] = made_by(BASE)["commit"]  # as no parameter of a job: another commit alone measures nothing anew
 workflow.global_resources["device"] = 1  # whatever --cores says
 
 DAY_FILE = Path(config.get("day", BASE / "config/measured/cpu-loop.yaml"))

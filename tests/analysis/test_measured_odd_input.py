@@ -94,7 +94,7 @@ ODD: list[tuple[str, Any, tuple[tuple[str, ...], ...]]] = [
     (FACTS, facts(fact(lone_requests={"overhead_ms": 1.0, "slowness": "slow"})), (SLOW, COMPARE)),
     (FACTS, facts(fact(steps={"seconds": "slow", "profile_seconds": 1.0})), (SLOW, COMPARE)),
     (FACTS, facts(fact(steps={"seconds": 1.0, "profile_seconds": 0.0})), (SLOW, COMPARE)),
-    (FACTS, facts(fact(steps={"seconds": 0.0, "profile_seconds": 1.0})), (SLOW,)),
+    *[(FACTS, facts(fact(steps={"seconds": odd, "profile_seconds": 1.0})), (SLOW,)) for odd in (0.0, 1e9, 1e-9)],
     (FACTS, facts({name: value for name, value in fact().items() if name != "commit"}), (COMPARE,)),
     (FACTS, facts(fact(), versions=[]), (COMPARE,)),
     (FACTS, {"runs": [fact()]}, (COMPARE,)),

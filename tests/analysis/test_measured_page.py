@@ -23,6 +23,7 @@ PROFILE = {
         "date": "2026-01-01",
         "commit": "abc",
         "held_out": [{"residual_share": share} for share in (-0.01, 0.02, 0.07)],
+        "fitted": [{"chunks": [[2, 0], [2, 9]], "residual_share": share} for share in (0.03, -0.2, 0.01)],
         "drift": {"ratio": 1.013},
     }
 }
@@ -61,12 +62,11 @@ def test_the_page_says_what_was_measured_on_what_and_how_far_it_agrees(table):
     assert "Traces of each workload: 1; repeats of each under each policy, in turn with the others: 5;" in page
     assert "off by 2.0% in the median and by 7.0% at worst of 3 random steps" in page
     assert "agree 0 of 1 medians (within 5%), 1 of 1 p99 (within 10%) and 1 of 1 hit rates" in page
+    assert "and by 3.0% and 20.0% (a step of 4 tokens) of the 3 that it was fitted to" in page
     assert "12 to 12 ms beyond steps" in page
     assert "profile of 2026-01-01 at commit abc, runs at abc, def." in page
-    assert (
-        "1.08 to 1.08 times what the profile says of the same steps; simulated at each run's speed, 2 of 2 times"
-        in page
-    )
+    assert "1.08 to 1.08 times what the profile says of the same steps;" in page
+    assert "simulated at each run's speed, 2 of 2 medians and p99 agree." in page
     assert "| simulated 0.90 s, measured 1.00 s (0.90 s to 1.10 s): differs by -10.0% |" in page
     assert "| 20.0 (18.0 to 22.0) | 80.0 (72.0 to 88.0) | 300.0 (270.0 to 330.0) |" in page
 

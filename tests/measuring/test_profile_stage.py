@@ -114,6 +114,12 @@ def test_each_point_is_measured_in_several_requests_too(grid):
     assert mixed == set(grid.new_tokens) - {1}
 
 
+@pytest.mark.parametrize(("budget_tokens", "cache_tokens"), [(128, 100), (0, 1_000)])
+def test_an_engine_that_runs_no_step_is_refused(budget_tokens, cache_tokens):
+    with pytest.raises(InputError, match="does not hold a step"):
+        fitting(GRID, budget_tokens, cache_tokens)
+
+
 def test_only_steps_that_fit_are_measured():
     grid = fitting(GRID, budget_tokens=128, cache_tokens=1_000)
     assert grid.new_tokens == (1, 16, 32, 64, 128)

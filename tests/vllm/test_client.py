@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import runpy
 import shutil
 import threading
 import types
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
 import numpy as np
 import pytest
 from aiohttp import web
@@ -21,10 +23,11 @@ from fairway.measuring import run_stage
 from fairway.measuring.lone import fit
 from fairway.profile import load_profile, sha256_of_profile
 from fairway.rows import MEASUREMENT, read_requests, read_runs
-from fairway.serving import RunningServer, Serving, pool
+from fairway.serving import RunningServer, Serving, pool, wall_replay
 from fairway.serving.client import ask, completion_body
 from fairway.serving.pool import Servers
 from fairway.serving.prompts import FIRST_TOKEN, ORDINARY_TOKENS, token_ids
+from fairway.serving.server import free_port
 from fairway.serving.wall_replay import measure
 from fairway.traces import Trace, chains, write_trace
 
@@ -282,6 +285,13 @@ def test_measured_rows_say_what_they_are(tmp_path, starts):
     facts["runs"][0]["lone_requests"]["slowness"] = 1.0
     (other / MEASUREMENT).write_text(json.dumps(facts))
     assert not run_stage.is_measured(run_of("lpm"), [file], other), "edited"
+    (other / "notes.txt").write_text("precious")
+    with pytest.raises(InputError, match="has other files than measured rows"):
+        run_stage.put_in_place(rows, other)
+    (other / "notes.txt").unlink()
+    for odd in ("[]", "null"):
+        (other / MEASUREMENT).write_text(odd)
+        assert not run_stage.is_measured(run_of("lpm"), [file], other)
     run_stage.put_in_place(rows, other)
     assert not rows.exists()
     rows = other
@@ -301,6 +311,32 @@ def test_a_server_that_has_not_timed_its_steps_is_refused(tmp_path, starts, monk
     with Servers(tmp_path, most_at_once=1) as servers, pytest.raises(InputError, match="no times of its steps"):
         run_stage.run_workload(timed, [file], tmp_path / "more", servers)
     assert not (tmp_path / "more").exists()
+
+
+def test_a_server_that_is_gone_is_named_with_its_log(tmp_path):
+    with served(Scripted(), tmp_path / "log") as server:
+        gone = replace(server, url=f"http://127.0.0.1:{free_port()}")
+        for ask_it in (gone.metrics, gone.reset_prefix_cache):
+            with pytest.raises(InputError, match="does not answer") as caught:
+                ask_it()
+            assert caught.value.file == server.log
+
+
+def test_a_server_that_falls_silent_is_an_error_and_no_abort(tmp_path, monkeypatch):
+    monkeypatch.setattr(wall_replay, "MOST_SILENT", aiohttp.ClientTimeout(total=None, sock_read=0.2))
+    with served(Scripted(delay_s=5), tmp_path / "log") as server, pytest.raises(InputError, match="nothing came for"):
+        measure(THREE, server)
+
+
+@pytest.mark.parametrize("odd", ["mine", "{policy}", "{repeat}/{policy}/{policy}", "{repeat}/{policy}/{", "{reepat}"])
+def test_rows_of_each_repeat_and_policy_have_a_folder_of_their_own(odd, root):
+    refuse_patterns = runpy.run_path(str(root / "scripts/measure.py"))["refuse_patterns"]
+    refuse_patterns("rows/{repeat}/{policy}", "waiting/{repeat}/{policy}")
+    for patterns in ((odd, "waiting/{repeat}/{policy}"), ("rows/{repeat}/{policy}", odd)):
+        with pytest.raises(InputError, match="is no pattern of folders"):
+            refuse_patterns(*patterns)
+    with pytest.raises(InputError, match="are the same folders"):
+        refuse_patterns("rows/{repeat}/{policy}", "rows/./{repeat}/{policy}")
 
 
 def test_servers_stay_up_as_many_as_may(tmp_path, starts):

@@ -427,6 +427,7 @@ def test_a_fault_of_our_own_leaves_the_server_serving(monkeypatch):
         ({"policy": "peek"}, "needs victim_rank"),
         ({"parameters": {"fast_weight": -1}}, "fast_weight must be a positive number"),
         ({"weight": 4}, "unknown key 'weight'"),
+        ({"parameters": {"name": "x"}}, "name"),
         *[({"check_hits_every": odd}, f"check_hits_every is {odd!r}") for odd in ("often", -3, 1.5, True, None)],
         ({"shadow": "yes"}, "shadow is 'yes'"),
         ({"time_steps": 1}, "time_steps is 1"),

@@ -39,6 +39,18 @@ def test_a_step_lasts_from_its_scheduling_or_the_end_of_the_one_before(monkeypat
     assert times.end(output()) == (0, 0), "nothing was computed"
 
 
+def test_a_server_goes_on_where_a_step_cannot_be_timed(monkeypatch):
+    def raises(*_):
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(type(PROFILE), "step_ns", raises)
+    server = PluginServer(PolicyScheduler, policy="fcfs", time_steps=True)
+    server.submit("a", prompt(1, 40), output_tokens=3)
+    server.run()
+    assert server.finished == ["a"]
+    assert server.scheduler.step_times is None
+
+
 @pytest.mark.parametrize("kind", [PolicyScheduler, AsyncPolicyScheduler])
 def test_a_server_counts_its_steps_where_that_is_asked(kind):
     for asked in (False, True):

@@ -22,6 +22,7 @@ LONE_SLOWNESS = "lone requests: steps over the profile's"
 SLOWNESS = "steps over the profile's"
 TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate's are points
 WARM_UP = "warm-up"
+_MOST_SLOWNESS = 100.0  # beyond, the profile is another device's
 _NS_PER_S = 1e9
 _REMEASURE = "delete it and run make measured, which measures it again"
 _COMPARE = "run make measured, which compares again"
@@ -201,7 +202,7 @@ def measured_folders(file: Path) -> list[Path]:
 def slowness(measurement: Path) -> float:
     """Return how long steps took over what the profile says of the same steps, by a measurement beside its rows."""
     value = _facts(measurement)[SLOWNESS]
-    if value <= 0:
+    if not 1 / _MOST_SLOWNESS <= value <= _MOST_SLOWNESS:
         raise InputError(f"steps took {value} times their time", remedy=_REMEASURE, file=measurement)
     return value
 

@@ -60,6 +60,7 @@ def measured_page(name: str, tables: Sequence[Table], profile: Mapping[str, Any]
             _wrapped(_profile_words(profile)),
             _wrapped(_agreement([row for table in tables for row in table["rows"]])),
             f"![TTFT, simulated and measured]({figure})",
+            "[The profile's residuals](profile.svg).",
             markdown.table(("Workload", "Policy", *TOLERANCES), list(_ttft_rows(tables))),
             "Where several tokens are generated:",
             markdown.table(("Workload", "Policy", *_TOKENS), list(_token_rows(tables))),
@@ -96,12 +97,18 @@ def _settings_words(profile: Mapping[str, Any]) -> str:
 
 
 def _profile_words(profile: Mapping[str, Any]) -> str:
-    held_out = [abs(row["residual_share"]) for row in profile["measurement"]["held_out"]]
+    rows = profile["measurement"]["fitted"]
+    held_out, fitted = (
+        [abs(row["residual_share"]) for row in found] for found in (profile["measurement"]["held_out"], rows)
+    )
+    worst_tokens = sum(new for new, _ in max(rows, key=lambda row: abs(row["residual_share"]))["chunks"])
     unfinished = wording.unfinished_fit(profile["measurement"])
     return (
         f"The profile is off by {median(held_out):.1%} in the median and by {max(held_out):.1%} at worst of "
-        f"{len(held_out)} random steps that it was not fitted to; the reference step's time drifted by "
-        f"{profile['measurement']['drift']['ratio'] - 1:+.1%}." + (f" Warning: {unfinished}." if unfinished else "")
+        f"{len(held_out)} random steps that it was not fitted to, and by {median(fitted):.1%} and {max(fitted):.1%} "
+        f"(a step of {worst_tokens:,} tokens) of the {len(fitted)} that it was fitted to; the reference step's time "
+        f"drifted by {profile['measurement']['drift']['ratio'] - 1:+.1%}."
+        + (f" Warning: {unfinished}." if unfinished else "")
     )
 
 
@@ -115,10 +122,10 @@ def _agreement(rows: Sequence[Table]) -> str:
     slow = [row["measured"] for row in rows if row["figure"] == SLOWNESS]
     return (
         f"With the simulation agree {p50} medians (within 5%), {p99} p99 (within 10%) and {hit_rate} hit rates (within "
-        f"half a point). Lone requests took {min(overhead):.0f} to {max(overhead):.0f} ms beyond steps (HTTP and the "
-        f"client; the simulation's TTFT has it added). The servers' steps took {min(slow):.2f} to {max(slow):.2f} "
-        f"times what the profile says of the same steps; simulated at each run's speed, {at_speed} of {len(times)} "
-        "times agree."
+        f"half a point). In the median of a policy's repeats, lone requests took {min(overhead):.0f} to "
+        f"{max(overhead):.0f} ms beyond steps (HTTP and the client; the simulation's TTFT has it added), and the "
+        f"servers' steps {min(slow):.2f} to {max(slow):.2f} times what the profile says of the same steps; simulated "
+        f"at each run's speed, {at_speed} of {len(times)} medians and p99 agree."
     )
 
 

@@ -17,7 +17,9 @@ from fairway.yamlfile import read_yaml
 
 _S_PER_H = 3600.0
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-_CLAIMS = "claims"  # what the workflow calls its table of answers
+_TAKEN = {"claims", "profile"}  # what the workflow calls its table of answers, and what it measures first
+_CPU_BLOCK_TOKENS = 32  # of which vLLM's attention on a CPU wants whole multiples
+_MOST = 10**6
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,19 @@ class Day:
         names = [stage.name for stage in self.stages]
         if not names or len(set(names)) < len(names) or not all(re.fullmatch(_NAME, name) for name in names):
             raise ValueError("stages must each have a name of its own, of letters, digits, '.', '_' and '-'")
-        if _CLAIMS in names:
-            raise ValueError(f"no stage may be named {_CLAIMS}: that is a table of its own")
+        if taken := _TAKEN & set(names):
+            raise ValueError(f"no stage may be named {', '.join(sorted(taken))}: what the workflow makes is called so")
+        if any(len(set(stage.policies)) < len(stage.policies) for stage in self.stages):
+            raise ValueError("a stage names a policy twice")
         if not all(stage.workloads and stage.policies for stage in self.stages):
             raise ValueError("each stage must have workloads and policies")
         files = [file for stage in self.stages for file in stage.workloads]
         if len({Path(file).stem for file in files}) < len(files):
             raise ValueError("a workload stands in two stages")
+        if self.engine.budget_tokens < self.engine.max_num_seqs:
+            raise ValueError("engine.budget_tokens is below engine.max_num_seqs, which vLLM refuses")
+        if self.device == "cpu" and self.engine.block_tokens % _CPU_BLOCK_TOKENS:
+            raise ValueError(f"engine.block_tokens must be a multiple of {_CPU_BLOCK_TOKENS} on a CPU")
         unknown = {one.workload for one in self.stand_ins} - {Path(file).stem for file in files}
         if unknown:
             raise ValueError(f"stand_ins has {', '.join(sorted(unknown))}, which no stage measures")
@@ -133,6 +141,8 @@ class Day:
             for name, number in numbers.items():
                 if number < least:
                     raise ValueError(f"{name} is {number}, and must be at least {least}")
+                if number > _MOST:
+                    raise ValueError(f"{name} is {number}, and must be at most {_MOST}")
 
     def file_of(self, workload: str) -> str:
         """Return the file of a workload's name."""

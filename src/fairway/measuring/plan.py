@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from fairway.errors import InputError
+
 Chunks = tuple[tuple[int, int], ...]  # (new tokens, prefix tokens) of each request of one step
 
 
@@ -46,6 +48,11 @@ def fitting(grid: Grid, budget_tokens: int, cache_tokens: int) -> Grid:
     """Return what of a grid an engine can run: chunks within the budget, contexts that the cache holds with them."""
     new = tuple(tokens for tokens in grid.new_tokens if tokens <= budget_tokens)
     prefixes = tuple(tokens for tokens in grid.prefix_tokens if tokens + max(new, default=0) <= cache_tokens)
+    if not new or not prefixes:
+        raise InputError(
+            f"a cache of {cache_tokens} tokens does not hold a step of {max(new, default=budget_tokens)}",
+            remedy="give more blocks, or a smaller token budget of at least 1",
+        )
     return replace(grid, new_tokens=new, prefix_tokens=prefixes)
 
 

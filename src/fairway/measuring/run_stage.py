@@ -18,7 +18,7 @@ from fairway.measuring.lone import lone_fit
 from fairway.profile import Profile
 from fairway.recording import Labels, concatenated, hook_columns, request_columns, run_columns
 from fairway.replay import Replay
-from fairway.rows import MEASUREMENT, edited_files, order_statistic, read_runs, write_rows
+from fairway.rows import FILE_NAMES, MEASUREMENT, edited_files, order_statistic, read_runs, write_rows
 from fairway.serving import RunningServer, Serving
 from fairway.serving.pool import Servers
 from fairway.serving.wall_replay import STEP_PROFILE_S, UNSERVED, Measured, measure
@@ -82,10 +82,20 @@ def run_workload(run: Run, files: Sequence[Path], folder: Path, servers: Servers
 
 
 def put_in_place(measured: Path, folder: Path) -> None:
-    """Let measured rows take the place of what lies in ``folder``."""
+    """Let measured rows take the place of those that lie in ``folder``.
+
+    Raises:
+        InputError: something else lies there.
+    """
+    if folder.exists() and not _has_rows_alone(folder):
+        raise InputError("has other files than measured rows", remedy="give another folder", file=folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     measured.replace(folder)
+
+
+def _has_rows_alone(folder: Path) -> bool:
+    return folder.is_dir() and {file.name for file in folder.iterdir()} <= {*FILE_NAMES, MEASUREMENT}
 
 
 def is_measured(run: Run, files: Sequence[Path], folder: Path) -> bool:
@@ -93,13 +103,15 @@ def is_measured(run: Run, files: Sequence[Path], folder: Path) -> bool:
     try:
         facts = json.loads((folder / MEASUREMENT).read_text(encoding="utf-8"))
         traces = sorted(read_runs(folder)["trace_sha256"].to_pylist())
-        is_edited = not is_sealed(facts) or bool(edited_files(folder))
+        is_edited = not isinstance(facts, dict) or not is_sealed(facts) or bool(edited_files(folder))
     except (OSError, ValueError, InputError):
+        return False
+    if is_edited:
         return False
     settings = {key: facts.get(key) for key in _settings(run)}
     arguments = [_for_trace(run.serving, read_trace(file)).kept_arguments() for file in files]
     is_same = settings == _settings(run) and arguments == [one.get("arguments") for one in facts.get("runs", [])]
-    return not is_edited and is_same and traces == sorted(map(sha256, files))
+    return is_same and traces == sorted(map(sha256, files))
 
 
 def _settings(run: Run) -> dict[str, Any]:

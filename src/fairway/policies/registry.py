@@ -47,7 +47,7 @@ def policy_names() -> list[str]:
     return sorted({*_FACTORIES, *families, *_outside()})
 
 
-def make_policy(name: str, **parameters: Any) -> Policy:
+def make_policy(name: str, /, **parameters: Any) -> Policy:
     """Return a new policy of that name; ``parameters`` override those of the name.
 
     Raises `InputError` for an unknown name or parameter (with the known ones) and for values that the policy refuses.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from fairway.serving.server import MODEL_NAME
 
+MOST_SILENT = aiohttp.ClientTimeout(total=None, sock_read=3_600)  # longer than the longest queue of a day is
 _DATA = b"data: "
 _END = b"data: [DONE]"
 
@@ -60,6 +61,8 @@ async def ask(
     try:
         async with asyncio.timeout(abort_after_s):
             await _read(session, f"{url}/v1/completions", body, answer, now_ns)
+    except aiohttp.ServerTimeoutError:
+        answer.error = f"nothing came for {MOST_SILENT.sock_read:.0f} s"
     except TimeoutError:
         answer.aborted = True
     except (aiohttp.ClientError, ValueError) as error:

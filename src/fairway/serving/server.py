@@ -33,6 +33,7 @@ _BROUGHT = Path(__file__).parent / "brought"
 _HOST = "127.0.0.1"
 _START_S = 900.0
 _STOP_S = 30.0
+_ANSWER_S = 120.0  # to what is no request for tokens
 _OWN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"  # whether the model has a process beside the engine's
 _NICENESS = 5  # each step of it is a quarter more time for the others
 _LAST_LINES = 12
@@ -161,7 +162,7 @@ class RunningServer:
     def metrics(self) -> dict[str, float]:
         """Return the server's Prometheus metrics: of each name the sum over its labels."""
         totals: dict[str, float] = {}
-        for line in self._get("/metrics").splitlines():
+        for line in self._answer(f"{self.url}/metrics").decode("utf-8").splitlines():
             if line and not line.startswith("#"):
                 name, value = line.rsplit(" ", 1)
                 name = name.partition("{")[0]
@@ -169,18 +170,23 @@ class RunningServer:
         return totals
 
     def reset_prefix_cache(self) -> None:
-        """Empty the prefix cache; raises `InputError` if the server cannot, since something still runs."""
+        """Empty the prefix cache; raises `InputError` if the server cannot, or does not answer."""
         for _ in range(50):
             request = urllib.request.Request(f"{self.url}/reset_prefix_cache", method="POST")
-            with urllib.request.urlopen(request) as answer:
-                if json.loads(answer.read() or b"{}").get("success", True):
-                    return
+            if json.loads(self._answer(request) or b"{}").get("success", True):
+                return
             time.sleep(0.1)
         raise InputError("the server does not empty its prefix cache", remedy="let its requests end first")
 
-    def _get(self, path: str) -> str:
-        with urllib.request.urlopen(f"{self.url}{path}") as answer:
-            return str(answer.read().decode("utf-8"))
+    def _answer(self, request: str | urllib.request.Request) -> bytes:
+        try:
+            with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
+                found: bytes = answer.read()
+                return found
+        except OSError as error:  # as urllib's are
+            raise InputError(
+                f"the server does not answer: {error}", remedy="read its log; measure again", file=self.log
+            ) from error
 
 
 @contextmanager
@@ -232,9 +238,9 @@ def _wait_until_it_serves(server: RunningServer, process: subprocess.Popen[bytes
     give_up_s = time.monotonic() + _START_S
     while process.poll() is None and time.monotonic() < give_up_s:
         try:
-            server._get("/health")
+            server._answer(f"{server.url}/health")
             return
-        except (urllib.error.URLError, OSError):
+        except InputError:
             time.sleep(0.5)
     lines = server.log.read_text(encoding="utf-8", errors="replace").splitlines()
     raise InputError(

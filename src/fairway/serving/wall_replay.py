@@ -15,7 +15,7 @@ import numpy.typing as npt
 from fairway.engine import Request, UnservableError, refuse_unservable
 from fairway.errors import InputError
 from fairway.progress import Progress
-from fairway.serving.client import Answer, ask, completion_body
+from fairway.serving.client import MOST_SILENT, Answer, ask, completion_body
 from fairway.serving.cores import beside_the_engine
 from fairway.serving.prompts import token_ids
 from fairway.serving.server import RunningServer
@@ -83,7 +83,7 @@ async def _replay(
 ) -> tuple[int, dict[int, Answer]]:
     tasks: dict[int, asyncio.Task[Answer]] = {}
     connections = aiohttp.TCPConnector(limit=0, force_close=True)
-    async with aiohttp.ClientSession(connector=connections, timeout=aiohttp.ClientTimeout(total=None)) as session:
+    async with aiohttp.ClientSession(connector=connections, timeout=MOST_SILENT) as session:
         began_ns = time.perf_counter_ns() + round(_LEAD_S * 1e9)
         for request, arrival_ns in enumerate(trace.arrival_ns.tolist()):
             await _until(began_ns + arrival_ns)

@@ -11,6 +11,7 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.metrics.stats import SchedulerStats
 
 from fairway.errors import InputError
+from fairway.vllm.hits import logger
 from fairway.vllm.plugin.ordering import Ordering
 from fairway.vllm.plugin.queue import WatchedQueue
 from fairway.vllm.plugin.settings import PluginSettings
@@ -41,7 +42,11 @@ class OrderedByPolicy:
         """Take in a step's tokens as vLLM does."""
         answers = super().update_from_output(scheduler_output, *args, **kwargs)  # type: ignore[misc]  # likewise
         if self.step_times:
-            self.ordering.counts.add_step(*self.step_times.end(scheduler_output))
+            try:
+                self.ordering.counts.add_step(*self.step_times.end(scheduler_output))
+            except Exception as error:  # a server does not end for a clock
+                self.step_times = None
+                logger.error("steps are timed no longer: %s", error, exc_info=error)
         return answers
 
     def make_stats(self, *args: Any, **kwargs: Any) -> SchedulerStats | None:
