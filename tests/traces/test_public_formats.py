@@ -281,6 +281,16 @@ def test_the_script_writes_trace_header_and_verdicts_or_nothing(tmp_path: Path, 
     refused = run("bad.csv")
     assert (refused.returncode, list((tmp_path / "out").iterdir())) == (2, [])
     assert refused.stderr.startswith("error: bad.csv:8: ")
+    for header in ("az.parquet.header.json", "az.header.json"):  # what is written beside a trace is no input of it
+        (tmp_path / header).write_text(AZURE, encoding="utf-8")
+        refused = run(header, "az.parquet" if "parquet" in header else "az.jsonl")
+        assert (refused.returncode, refused.stderr.startswith(f"error: {header}: is the file to be read")) == (2, True)
+        assert (tmp_path / header).read_text(encoding="utf-8") == AZURE
+        (tmp_path / header).unlink()
+    (tmp_path / "out/full.header.json").mkdir()
+    refused = run("az.csv", "out/full.jsonl")
+    assert (refused.returncode, len(list((tmp_path / "out").iterdir()))) == (2, 1), "nothing half-written"
+    (tmp_path / "out/full.header.json").rmdir()
     for out in (".", "", "out"):
         refused = run("az.csv", out)
         assert (refused.returncode, list((tmp_path / "out").iterdir())) == (2, [])
