@@ -181,7 +181,7 @@ bench: $(RUN_STAMP) ## Measure the replay's speed and memory on one core; the pa
 		--out $(BENCH_RESULTS)/ordering.json)
 	PYTHONPATH=src $(VENV_PYTHON) -m benchmarks.page $(if $(BENCH_IS_SMALL),--folder $(BENCH_RESULTS))
 
-lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requirements/vllm.in.
+lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requirements/*.in.
 	$(COMPILE) --upgrade --extra workflow --output-file requirements/run.lock pyproject.toml
 	$(COMPILE) --upgrade --extra workflow --extra real --constraints requirements/run.lock \
 		--output-file requirements/real.lock pyproject.toml
@@ -190,6 +190,7 @@ lock: $(DEV_STAMP) ## Make the lock files anew from pyproject.toml and requireme
 		--output-file requirements/vllm.lock requirements/vllm.in
 	$(COMPILE_FOR_LINUX) --upgrade --override requirements/peer.overrides --only-binary :all: \
 		--output-file requirements/peer.lock requirements/peer.in
+	$(COMPILE_FOR_LINUX) --upgrade --output-file requirements/vllm-gpu.lock requirements/vllm-gpu.in
 	$(VENV_PYTHON) requirements/conda_twin.py
 
 clean: ## Remove what the workflow and the tools made, except environments and measurements (results/measured).

@@ -1,11 +1,10 @@
-"""Write envs/vllm-cpu.yaml, the conda twin of .venv-vllm, from the two lock files that `make vllm-env` installs."""
+"""Write envs/vllm-cpu.yaml and envs/vllm-gpu.yaml, conda twins of the lock files of vLLM's environments."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "envs/vllm-cpu.yaml"
-HEAD = """\
+CPU_HEAD = """\
 # vLLM's own scheduler under the replay: the conda twin of `make vllm-env`, for Linux x86-64. Made by `make lock`.
 # Versions are those of requirements/vllm-torch.lock and vllm.lock; fairway itself comes from PYTHONPATH.
 # vllm-cpu.post-deploy.sh takes out again what pip adds and the locks leave out.
@@ -16,6 +15,15 @@ dependencies:
   - pip:
       - --extra-index-url https://download.pytorch.org/whl/cpu
 """
+GPU_HEAD = """\
+# vLLM on a card, for measured runs (workflow/measured.smk): the same scheduler with a CUDA build of torch, for Linux
+# x86-64. Made by `make lock`. Versions are those of requirements/vllm-gpu.lock; fairway itself comes from PYTHONPATH.
+channels: [conda-forge, nodefaults]
+dependencies:
+  - python=3.11
+  - pip=25.3
+  - pip:
+"""
 
 
 def pins(name: str) -> list[str]:
@@ -24,10 +32,15 @@ def pins(name: str) -> list[str]:
     return [line.strip() for line in re.findall(r"^([a-z0-9-]+==[^\\\n]+)", text, flags=re.MULTILINE)]
 
 
-def twin() -> str:
-    """Return the text of the environment file."""
-    return HEAD + "".join(f'      - "{pin}"\n' for pin in [*pins("vllm-torch.lock"), *pins("vllm.lock")])
+def twin(head: str, *locks: str) -> str:
+    """Return the text of an environment file that has the requirements of ``locks``."""
+    return head + "".join(f'      - "{pin}"\n' for lock in locks for pin in pins(lock))
 
 
 if __name__ == "__main__":
-    TARGET.write_text(twin(), encoding="utf-8", newline="\n")
+    twins = {
+        "vllm-cpu.yaml": twin(CPU_HEAD, "vllm-torch.lock", "vllm.lock"),
+        "vllm-gpu.yaml": twin(GPU_HEAD, "vllm-gpu.lock"),
+    }
+    for name, text in twins.items():
+        (ROOT / "envs" / name).write_text(text, encoding="utf-8", newline="\n")

