@@ -1,5 +1,6 @@
 """Every command of the README is run by a test, or the README says beside it what no test has."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -55,7 +56,7 @@ RUN_BY = {
     "make reproduce CONFIG=config/real.yaml": f"{LONG}test_real_data_come_from_where_the_settings_say",
     "make peer-env": BEFORE_THE_TESTS,
     "make vllm-env": BEFORE_THE_TESTS,
-    "make preflight": "tests/workflow/test_commands.py::test_make_preflight_prints_hours_and_checks",
+    "make preflight": "tests/workflow/test_commands.py::test_make_preflight_says_what_a_python_with_vllm_finds",
     "make publish-measured": "tests/analysis/test_measured_page.py::test_make_keeps_the_files_and_shows_them",
     "python -m pip wheel --no-deps --wheel-dir dist .": "tests/vllm/test_operator.py",
     "python -m pip install --no-deps dist/fairway-*.whl": "tests/vllm/test_operator.py",
@@ -256,9 +257,23 @@ def test_a_small_run_goes_through_the_same_command(command: str, checkout: Path)
     assert is_there_already or (checkout / made).stat().st_mtime_ns != before
 
 
-def test_make_preflight_prints_hours_and_checks(checkout: Path) -> None:
-    python = shlex.quote(str(checkout / ".venv/bin/python"))
-    done = shell(checkout, f"make preflight DAY=config/measured/cpu-loop.yaml FAIRWAY_VLLM_PYTHON={python}")
+def preflight(checkout: Path, python: Path) -> subprocess.CompletedProcess[str]:
+    day = "DAY=config/measured/cpu-loop.yaml"
+    return shell(checkout, f"make preflight {day} FAIRWAY_VLLM_PYTHON={shlex.quote(str(python))}")
+
+
+def test_make_preflight_prints_hours_and_refuses_a_python_without_vllm(checkout: Path) -> None:
+    done = preflight(checkout, checkout / ".venv/bin/python")
     assert "\nTime on the device, about:\n" in done.stdout
-    assert re.search(r"^(?:ok|FAILED) +versions: ", done.stdout, flags=re.MULTILINE)
-    assert done.returncode == (2 if "\nFAILED" in done.stdout else 0)
+    assert re.search(r"^FAILED +versions: ", done.stdout, flags=re.MULTILINE)
+    assert done.returncode == 2
+
+
+def test_make_preflight_says_what_a_python_with_vllm_finds(checkout: Path, root: Path) -> None:
+    if not (root / ".venv-vllm/.installed").is_file():
+        end = pytest.fail if os.environ.get("FAIRWAY_REQUIRE_VLLM") else pytest.skip
+        end("there is no .venv-vllm: make vllm-env")
+    done = preflight(checkout, root / ".venv-vllm/bin/python")
+    assert re.search(r"^ok +versions: .*0\.32\.0", done.stdout, flags=re.MULTILINE)
+    too_little = re.findall(r"^FAILED +(\w+)", done.stdout, flags=re.MULTILINE)  # memory or disk, on a small machine
+    assert done.returncode == (2 if too_little else 0), done.stdout
