@@ -8,7 +8,7 @@ from pathlib import Path
 from fairway.analysis.fresh import Comparison, compare_with_reference
 from fairway.analysis.reference import origin_of
 from fairway.analysis.summary import read_summary
-from fairway.analysis.tables import FROM_REPOSITORY, Document, read_table
+from fairway.analysis.tables import FROM_REPOSITORY, Document, read_document
 from fairway.command import positive, run
 from fairway.errors import InputError
 
@@ -40,7 +40,7 @@ def read_reference(references: Path, configuration: Path) -> Document:
     if not file.exists():
         kept = ", ".join(f"config/{file.parent.name}.yaml" for file in sorted(references.glob("*/reference.json")))
         raise InputError(f"no reference of {configuration} is kept here", remedy=f"kept are those of {kept}", file=file)
-    return read_table(file, frozenset({"origin", "tables"}), FROM_REPOSITORY, FROM_REPOSITORY)
+    return read_document(file, frozenset({"origin", "tables"}), FROM_REPOSITORY)
 
 
 def differences_of_origin(reference: Document, configuration: Path) -> list[str]:

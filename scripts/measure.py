@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fairway.command import positive, run
 from fairway.engine import EVENTS, Limits, refuse_unsupported
 from fairway.errors import InputError
-from fairway.files import write_json
+from fairway.files import write_sealed
 from fairway.measuring.profile_stage import device_of, versions
 from fairway.policies import make_policy
 from fairway.profile import load_profile, sha256_of_profile
@@ -74,7 +74,7 @@ def main() -> int:
                     print(f"refused: {refusal}", file=sys.stderr)
     for new, folder in waiting:
         put_in_place(new, folder)
-    write_json(arguments.out, {"folders": folders})
+    write_sealed(arguments.out, {"folders": folders})
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from fairway.analysis.appendix import appendix_table, read_targets, read_times, readme_with_appendix
-from fairway.analysis.tables import FROM_REPOSITORY, read_table
+from fairway.analysis.tables import read_document
 from fairway.command import run
 from fairway.files import write_text
 
@@ -22,9 +22,7 @@ def main() -> int:
     parser.add_argument("--times", type=Path, required=True, help="JSON of time_targets.py")
     parser.add_argument("--readme", type=Path, required=True, help="README.md to change")
     arguments = parser.parse_args()
-    reference = read_table(
-        arguments.reference, frozenset({"origin", "tables"}), "make reference CONFIG=...", FROM_REPOSITORY
-    )
+    reference = read_document(arguments.reference, frozenset({"origin", "tables"}), "make reference CONFIG=...")
     table = appendix_table(
         read_targets(arguments.targets), reference["tables"]["claims"], reference["origin"], read_times(arguments.times)
     )

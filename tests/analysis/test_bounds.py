@@ -14,7 +14,7 @@ from fairway.analysis.metrics import EVERYTHING, Selection
 from fairway.analysis.metrics_table import bounds_rows, metrics_document, metrics_rows, write_metrics
 from fairway.analysis.results import read_result
 from fairway.errors import InputError
-from fairway.files import write_sealed
+from fairway.files import sealed, without_seal, write_sealed
 
 
 def test_shortest_remaining_by_hand():
@@ -50,7 +50,7 @@ def write_bounds(path, seeds, requests=720, size_ns=2_000_000):
     least_ns = [1_000_000 * (1 + one % 100) for one in range(requests)]
     columns = {"size_ns": [size_ns] * requests, "least_ns": least_ns}
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"seeds": {str(seed): columns for seed in seeds}}), encoding="utf-8")
+    path.write_text(json.dumps(sealed({"seeds": {str(seed): columns for seed in seeds}})), encoding="utf-8")
     return path
 
 
@@ -107,7 +107,8 @@ def test_bounds_of_other_traces_are_refused(tmp_path, seeds):
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"seeds": {"1": {"size_ns": [1]}}}', '{"seeds": {"x": {}}}'])
 def test_a_file_that_holds_no_bounds_is_refused(tmp_path, text):
-    (tmp_path / "w.json").write_text(text, encoding="utf-8")
+    held = json.loads(text) if text else ""
+    (tmp_path / "w.json").write_text(json.dumps(sealed(held)) if isinstance(held, dict) else text, encoding="utf-8")
     with pytest.raises(InputError, match=r"w\.json.*no file of bounds"):
         read_bounds(tmp_path / "w.json")
     with pytest.raises(InputError, match=r"gone\.json.*cannot be read"):
@@ -131,5 +132,8 @@ def test_an_edited_file_of_bounds_is_refused(tmp_path):
     write_sealed(path, {"seeds": {"1": {"size_ns": [4], "least_ns": [5]}}})
     assert read_bounds(path)[1].size_ns.tolist() == [4]
     path.write_text(path.read_text(encoding="utf-8").replace("4", "2", 1), encoding="utf-8")
+    with pytest.raises(InputError, match="was edited after it was written"):
+        read_bounds(path)
+    path.write_text(json.dumps(without_seal(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
     with pytest.raises(InputError, match="was edited after it was written"):
         read_bounds(path)

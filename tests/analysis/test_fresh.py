@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from fairway.analysis.summary import PAGES_BESIDE, PAGES_OF_A_RUN
+from fairway.files import sealed
 
 Tables = dict[str, Any]
 Check = Callable[..., subprocess.CompletedProcess[str]]
@@ -39,7 +40,7 @@ def of_a_run(tables: Tables) -> Tables:
 @pytest.fixture
 def check(root: Path, tmp_path: Path, name: str) -> Check:
     def run(fresh: Tables, *options: str, config: str = name) -> subprocess.CompletedProcess[str]:
-        (tmp_path / "summary.json").write_text(json.dumps(fresh), encoding="utf-8")
+        (tmp_path / "summary.json").write_text(json.dumps(sealed(fresh)), encoding="utf-8")
         command = [sys.executable, root / "scripts/check_reference.py", "--summary", tmp_path / "summary.json"]
         places = ["--config", root / f"config/{config}.yaml", "--references", root / "docs/reference"]
         environment = os.environ | {"PYTHONPATH": str(root / "src")}

@@ -9,7 +9,7 @@ import pytest
 from fairway.analysis.measured import about, compare, figures, slowness, write_comparison
 from fairway.analysis.tables import edited_lines
 from fairway.errors import InputError
-from fairway.files import write_json, write_sealed
+from fairway.files import write_sealed
 from fairway.rows import HOOKS, MEASUREMENT, RUNS, write_rows
 
 S = 1_000_000_000
@@ -50,7 +50,7 @@ def rows(folder, ttft_s, hit_tokens=100, sha="trace", gaps=None, overhead_ms=0.0
         **late,
     }
     versions = {"device": "a device", "model": "m", "versions": {"vllm": "0.32.0"}}
-    write_json(folder / MEASUREMENT, {**versions, "runs": [fact]})
+    write_sealed(folder / MEASUREMENT, {**versions, "runs": [fact]})
     return folder
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.analysis.test_measured import rows
 
-from fairway.files import write_json
+from fairway.files import sealed, write_sealed
 from fairway.rows import MEASUREMENT
 
 PROFILE = "a6000-llama-3.1-8b-modelled"
@@ -45,7 +45,7 @@ def measured(tmp_path: Path) -> None:
     """Lay out what the scripts read: simulated, at speed, one repeat, and their list."""
     for kind in ("sim", "at-speed/1", "1"):
         rows(tmp_path / kind / "w/p", [1.0] * 20)
-    write_json(tmp_path / "w.json", {"folders": ["1/w/p"]})
+    write_sealed(tmp_path / "w.json", {"folders": ["1/w/p"]})
 
 
 SLOW = ("slow_profile.py", "--profile", PROFILE, "--measured", f"1/w/p/{MEASUREMENT}", "--out", "slow.json")
@@ -122,7 +122,8 @@ def test_odd_input_is_one_line_with_its_file_and_remedy(
 ) -> None:
     (tmp_path / file).unlink(missing_ok=True)
     if odd is not None:
-        (tmp_path / file).write_text(odd if isinstance(odd, str) else json.dumps(odd), encoding="utf-8")
+        text = odd if isinstance(odd, str) else json.dumps(sealed(odd) if isinstance(odd, dict) else odd)
+        (tmp_path / file).write_text(text, encoding="utf-8")
     refused = call(*command)
     assert refused.status == 2, refused.said
     (line,) = refused.said.splitlines()
@@ -144,11 +145,11 @@ def test_folders_without_a_counterpart_are_one_line(option: str, folder: str, ca
 
 def test_one_folder_is_one_repeat(call: Call, tmp_path: Path) -> None:
     for folders in (["1/w/p", "1/w/p"], ["1/w/p", "1/../1/w/p"]):
-        write_json(tmp_path / "w.json", {"folders": folders})
+        write_sealed(tmp_path / "w.json", {"folders": folders})
         refused = call(*COMPARE)
         assert refused.status == 2, refused.said
         assert "is given twice, and is one repeat. Remedy: " in refused.said
-    write_json(tmp_path / "w.json", {"folders": ["1/w/p"]})
+    write_sealed(tmp_path / "w.json", {"folders": ["1/w/p"]})
     twice = call(*COMPARE, "--measured", "w.json", "w.json")
     assert twice.status == 2 and "is given twice" in twice.said
 

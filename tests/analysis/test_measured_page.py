@@ -15,6 +15,7 @@ from fairway.analysis.measured import HIT_RATE, OVERHEAD, SLOWNESS, write_compar
 from fairway.analysis.measured_page import measured_page, read_measurement, refuse_edited
 from fairway.analysis.tables import write_pages
 from fairway.errors import InputError
+from fairway.files import sealed
 
 ABOUT = ("device", "model", "versions", "commits")
 PROFILE = {
@@ -88,12 +89,12 @@ def test_a_fit_that_ended_early_is_said(table):
 
 def test_another_profile_is_refused_with_its_name(tmp_path):
     file = tmp_path / "profile.json"
-    file.write_text(json.dumps(PROFILE))
+    file.write_text(json.dumps(sealed(PROFILE)))
     assert read_measurement(file) == PROFILE
     whole = PROFILE["measurement"]
     lacking = [{key: value for key, value in whole.items() if key != lost} for lost in whole]
     for odd in (*lacking, {**whole, "held_out": []}, {**whole, "drift": 1}, {**whole, "settings": 1}, [], None):
-        file.write_text(json.dumps({"measurement": odd}))
+        file.write_text(json.dumps(sealed({"measurement": odd})))
         with pytest.raises(InputError, match="is no profile of scripts") as refused:
             read_measurement(file)
         assert refused.value.file == file
@@ -125,7 +126,7 @@ def checkout(root, table, tmp_path):
             write_pages(source / "tables", name, document, "a,b\n", "claims\n")
         else:
             write_comparison(document["rows"], {key: document[key] for key in ABOUT}, source / "tables", name)
-    (source / "profile.json").write_text(json.dumps(PROFILE))
+    (source / "profile.json").write_text(json.dumps(sealed(PROFILE)))
     for figure in ("profile.svg", "runs.svg"):
         path = source / "figures" / figure
         path.write_text("<svg/>")

@@ -18,7 +18,7 @@ from fairway.analysis.regimes import read_places, regime_rows, regimes_document,
 from fairway.analysis.study import Study
 from fairway.analysis.verdicts import answer_claims
 from fairway.errors import InputError
-from fairway.files import write_sealed
+from fairway.files import sealed, write_sealed
 
 CLAIMS = Path(__file__).parents[2] / "paper" / "claims.yaml"
 SWEEP = ("sweep-01", "sweep-02", "sweep-03")
@@ -46,7 +46,7 @@ def sweep_rows(write: Write, tmp_path: Path) -> Path:
         for policy in POLICIES:
             write(tmp_path / "rows", workload, policy, seeds=3)
         place = {"spread": None if number == 2 else 20.0 * (number + 1), "load": 1.2, "hot_share": 0.25}
-        (tmp_path / f"{workload}.json").write_text(json.dumps(place), encoding="utf-8")
+        (tmp_path / f"{workload}.json").write_text(json.dumps(sealed(place)), encoding="utf-8")
     return tmp_path / "rows"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairway.files import write_sealed, write_sealed_with_copy
+from fairway.files import without_seal, write_sealed, write_sealed_with_copy, write_text
 
 REPOSITORY = Path(__file__).parents[2]
 POLICIES = ("fcfs", "lpm", "ragcache", "fairway")
@@ -146,6 +146,9 @@ def test_an_edited_table_is_not_shown_as_if_it_were_ours(rows_root: Path, tmp_pa
     document.write_text(document.read_text(encoding="utf-8").replace('"holds"', '"does not hold"'), encoding="utf-8")
     shown = call(*show)
     assert (shown.returncode, "was edited after it was written" in shown.stderr) == (2, True)
+    write_text(document, json.dumps(without_seal(json.loads(document.read_text(encoding="utf-8")))))
+    shown = call(*show)
+    assert (shown.returncode, "was edited after it was written" in shown.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".svg"])
@@ -266,9 +269,7 @@ def test_studies_are_the_same_bytes_everywhere(
     other = Path(shutil.copytree(rows_root, tmp_path / "another place" / "rows"))
     places = ((rows_root, tmp_path / "one", {}), (other, tmp_path / "two", {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}))
     for root, out, environment in places:
-        (root.parent / "sec-dynamic-a.json").write_text(
-            '{"spread": 9, "load": 1.5, "hot_share": 0.5}', encoding="utf-8"
-        )
+        write_sealed(root.parent / "sec-dynamic-a.json", {"spread": 9, "load": 1.5, "hot_share": 0.5})
         found = study(script, root, out, **environment)
         assert found.returncode == 0, found.stderr
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
@@ -286,7 +287,7 @@ def test_a_reference_is_published_into_a_readme(rows_root: Path, tmp_path: Path)
     places = ("--references", tmp_path / "reference", "--readme", readme)
     times = {"policy": "lpm", "waiting": 32, "median_us": 20.5, "p90_us": 30.0, "repetitions": 7}
     scheduling = tmp_path / "times.json"
-    scheduling.write_text(json.dumps({"machine": {"cores": 2}, "rows": [times]}), encoding="utf-8")
+    write_sealed(scheduling, {"machine": {"cores": 2}, "rows": [times]})
     published = call("publish_reference", *options, "--scheduling", scheduling, *origin, *places)
     assert published.returncode == 0, published.stderr
     assert "on 2026-02-03 at commit c0ffee00c0ff" in readme.read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ from fairway.analysis.reference import (
 from fairway.analysis.scheduling import read_scheduling, scheduling_markdown
 from fairway.analysis.summary import PAGES, pages, read_summary, summarise
 from fairway.errors import InputError
+from fairway.files import sealed
 
 ORIGIN = Origin("full", "2026-01-31", "abcdef0123456789", "full.yaml", "0" * 64, {"python": "3.11.0"})
 CLAIMS = {
@@ -50,7 +51,7 @@ def write(folder: Path, **parts: object) -> list[Path]:
     files = []
     for name, part in parts.items():
         files.append(folder / f"{name}.json")
-        files[-1].write_text(json.dumps(part), encoding="utf-8")
+        files[-1].write_text(json.dumps(sealed(part)), encoding="utf-8")
     return files
 
 

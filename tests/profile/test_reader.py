@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.errors import InputError
-from fairway.files import write_sealed
+from fairway.files import sealed, write_sealed
 from fairway.profile import load_profile, profile_names, read_document
 from fairway.profile.preview import prefill_preview
 from fairway.profile.reader import profile_from
@@ -135,7 +135,7 @@ def test_a_broken_file_is_named(name, text, problem, tmp_path):
 
 
 def test_a_byte_order_mark_changes_nothing(tmp_path):
-    (tmp_path / "p.json").write_text("\ufeff" + json.dumps(GOOD), encoding="utf-8")
+    (tmp_path / "p.json").write_text("\ufeff" + json.dumps(sealed(GOOD)), encoding="utf-8")
     assert load_profile(tmp_path / "p.json") == profile_from(GOOD, "f")
 
 
@@ -144,6 +144,16 @@ def test_a_profile_that_was_edited_under_its_seal_is_refused(tmp_path):
     assert load_profile(tmp_path / "p.json") == profile_from(GOOD, "f")
     text = (tmp_path / "p.json").read_text(encoding="utf-8")
     (tmp_path / "p.json").write_text(text.replace('"efficiency": 1.0', '"efficiency": 0.8'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"p\.json: was edited after it was written"):
+        load_profile(tmp_path / "p.json")
+
+
+@pytest.mark.parametrize("key", ["measurement", "prefill_preview"])
+def test_a_profile_that_a_script_made_has_its_seal(key, tmp_path):
+    by_hand = {name: value for name, value in GOOD.items() if name != "measurement"} | {"evidence": "modelled"}
+    (tmp_path / "p.json").write_text(json.dumps(by_hand), encoding="utf-8")
+    assert load_profile(tmp_path / "p.json").evidence == "modelled"
+    (tmp_path / "p.json").write_text(json.dumps({**by_hand, key: [{"n_tokens": 1}]}), encoding="utf-8")
     with pytest.raises(InputError, match=r"p\.json: was edited after it was written"):
         load_profile(tmp_path / "p.json")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairway.files import write_sealed
+from fairway.files import sealed, write_sealed
 from fairway.publication.facts import Sources, paper_facts
 
 CALIBRATION = {
@@ -47,7 +47,7 @@ def sources(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Sources:
     write_sealed(folder / "summary.json", tables)
     for workload in WORKLOADS:
         write_sealed(folder / f"{workload}.json", {**CALIBRATION, "workload": workload})
-    (folder / "profile.json").write_text(json.dumps(PROFILE), encoding="utf-8")
+    (folder / "profile.json").write_text(json.dumps(sealed(PROFILE)), encoding="utf-8")
     return Sources(
         summary=folder / "summary.json",
         calibrations=tuple(folder / f"{workload}.json" for workload in WORKLOADS),

@@ -20,6 +20,7 @@ from fairway.policies import Policy, registry
 from fairway.vllm.plugin import FairwayScheduler, clock
 from fairway.vllm.plugin.counts import Counts
 from fairway.vllm.plugin.schedulers import AsyncPolicyScheduler, PolicyScheduler
+from fairway.vllm.plugin.settings import PluginSettings
 
 from .connector import WithConnector
 from .plugin_server import PluginServer, prompt
@@ -437,6 +438,17 @@ def test_a_fault_of_our_own_leaves_the_server_serving(monkeypatch):
 def test_bad_settings_are_refused(settings, problem):
     with pytest.raises(InputError, match=problem):
         PluginServer(FairwayScheduler, **settings)
+
+
+@pytest.mark.parametrize("key", ["fairwy", "Fairway", "fair-way", "FAIRWAYS"])
+def test_a_slip_in_the_key_does_not_leave_the_settings_unread(key):
+    with pytest.raises(InputError, match=rf"is missing, and there is '{key}'. Remedy: write it as fairway"):
+        PluginSettings.of({key: {"policy": "lpm"}})
+
+
+def test_keys_of_other_plugins_are_theirs():
+    assert PluginSettings.of({"railway": 1, "gateway": {}, "fair": 2}) == PluginSettings()
+    assert PluginSettings.of({"fairwy": {}, "fairway": {"policy": "lpm"}}).policy == "lpm"
 
 
 def test_scheduling_by_priority_is_refused():

@@ -9,7 +9,7 @@ from typing import Any
 from fairway.analysis import markdown, wording
 from fairway.analysis.claims_table import evidence_words, verdict_words
 from fairway.analysis.readme import replace_between
-from fairway.analysis.tables import Document, read_table
+from fairway.analysis.tables import Document, read_document
 from fairway.errors import InputError
 from fairway.yamlfile import read_yaml
 
@@ -32,7 +32,7 @@ def read_targets(path: Path) -> dict[str, list[str]]:
 
 def read_times(path: Path) -> Document:
     """Read how long the jobs behind each claim's targets took, and where; InputError if there is none."""
-    return read_table(path, frozenset({"processor", "configuration", "targets"}), _REMEDY)
+    return read_document(path, frozenset({"processor", "configuration", "targets"}), _REMEDY)
 
 
 def appendix_table(

@@ -11,9 +11,9 @@ import pandas as pd
 from fairway import jsontext
 from fairway.analysis import wording
 from fairway.errors import InputError
-from fairway.files import SEAL, is_sealed, sha256, without_seal, write_sealed, write_text
+from fairway.files import is_sealed, sha256, without_seal, write_sealed, write_text
 
-FROM_REPOSITORY = "take the file from the repository again"  # the remedy for an edited one that is kept there
+FROM_REPOSITORY = "take the file from the repository again"  # the remedy for a broken one that is kept there
 PAGES = "pages"  # key of the checksums of a table's other files
 _POLICY_COLUMNS = frozenset({"policy", "other", "p50_winner", "p99_winner"})
 
@@ -66,10 +66,18 @@ def read_table(
     remedy: str,
     edited_remedy: str = "delete it and run the workflow, which makes it again",
 ) -> Document:
-    """Read a JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one.
+    """Read a sealed JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one.
 
-    Where it was edited after it was written, the InputError has ``edited_remedy``.
+    Where it was edited after it was written, or its seal was taken out, the InputError has ``edited_remedy``.
     """
+    document = read_document(path, keys, remedy)
+    if not is_sealed(document):
+        raise InputError("was edited after it was written", remedy=edited_remedy, file=path)
+    return without_seal(document)
+
+
+def read_document(path: Path, keys: frozenset[str], remedy: str) -> Document:
+    """Read a JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one."""
     try:
         document = jsontext.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -78,6 +86,4 @@ def read_table(
         raise InputError("not JSON", remedy=remedy, file=path) from error
     if not isinstance(document, dict) or not keys <= document.keys():
         raise InputError(f"has not all of {', '.join(sorted(keys))}", remedy=remedy, file=path)
-    if SEAL in document and not is_sealed(document):
-        raise InputError("was edited after it was written", remedy=edited_remedy, file=path)
-    return without_seal(document)
+    return document

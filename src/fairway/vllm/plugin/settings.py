@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache, partial
@@ -15,6 +16,7 @@ from fairway.profile import Profile, load_profile
 KEY = "fairway"
 ORDERING_FAILED = "ordering failed"  # how the log line begins that says so
 _REMEMBERED_TIMES = 1 << 16
+_A_SLIP = 0.75  # so alike is a key that is meant to be ours, such as fairwy, Fairway or fair-way
 _KINDS: dict[str, tuple[type, str]] = {
     "policy": (str, "the name of a policy"),
     "parameters": (Mapping, 'an object of the policy\'s parameters, such as {"fast_weight": 4}'),
@@ -55,8 +57,13 @@ class PluginSettings:
     @classmethod
     def of(cls, additional_config: Any) -> Self:
         """Return the settings in vLLM's additional configuration, defaults where there are none."""
-        found = additional_config.get(KEY, {}) if isinstance(additional_config, Mapping) else {}
+        others = additional_config if isinstance(additional_config, Mapping) else {}
+        found = others.get(KEY, {})
         known = [one.name for one in fields(cls)]
+        # Other keys are other plugins'; one that is nearly ours would leave its settings unread, without a word.
+        slips = [] if KEY in others else [key for key in map(str, others) if _is_a_slip(key)]
+        if slips:
+            _refuse(f"is missing, and there is {slips[0]!r}", "write it as " + KEY)
         if not isinstance(found, Mapping):
             _refuse(f"is {found!r}", f"give an object with some of {', '.join(known)}")
         unknown = sorted(set(found) - set(known))
@@ -78,6 +85,10 @@ class PluginSettings:
 def prefill_time(profile: Profile, budget_tokens: int) -> PrefillTime:
     """Return ``T(n, h)`` in ns, which remembers its latest answers."""
     return lru_cache(maxsize=_REMEMBERED_TIMES)(partial(profile.prefill_ns, budget_tokens=budget_tokens))
+
+
+def _is_a_slip(key: str) -> bool:
+    return difflib.SequenceMatcher(None, key.lower(), KEY).ratio() >= _A_SLIP
 
 
 def _refuse(problem: str, remedy: str) -> NoReturn:
