@@ -171,7 +171,8 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, workload: str) -> No
         run_scripts(tmp_path / "b c", workload, PYTHONHASHSEED="1", TZ="Asia/Kathmandu", LC_ALL="C.UTF-8"),
     ]
     assert runs[0] == runs[1]
-    assert sorted(runs[0]) == ["5.header.json", "5.jsonl", "calibration.json", "sec.json"]
+    traces = ["traces/5.header.json", "traces/5.jsonl", "traces/5.parquet", "traces/5.parquet.header.json"]
+    assert sorted(runs[0]) == ["calibrations/5.json", "sec.json", *traces]
     assert str(tmp_path).encode() not in b"".join(runs[0].values())
 
 
@@ -179,11 +180,10 @@ def run_scripts(folder: Path, workload: str, **environment: str) -> dict[str, by
     folder.mkdir()
     file = str(ROOT / "config" / "workloads" / f"{workload}.yaml")
     profile = "a6000-llama-3.1-8b-modelled"
-    from_corpus = ["--workload", file, "--corpus", "sec.json"]
+    places = ["--calibrations-dir", "calibrations", "--traces-dir", "traces"]
     commands = [
         ["build_corpus.py", "--seed", "1", "--out", "sec.json"],
-        ["calibrate.py", *from_corpus, "--seed", "5", "--profile", profile, "--out", "calibration.json"],
-        ["build_trace.py", *from_corpus, "--calibration", "calibration.json", "--out", "5.jsonl"],
+        ["build_traces.py", "--workload", file, "--corpus", "sec.json", "--seeds", "5", "--profile", profile, *places],
     ]
     for script, *options in commands:
         subprocess.run(
@@ -193,7 +193,7 @@ def run_scripts(folder: Path, workload: str, **environment: str) -> dict[str, by
             check=True,
             capture_output=True,
         )
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def test_bad_input_ends_with_status_2_and_no_output(tmp_path: Path) -> None:
