@@ -3,10 +3,10 @@
 Long prompts over shared documents wait, as many after each step as before it. Who comes and goes costs more than how
 many wait, and how many a step admits follows from the tokens that are a prompt's own. With 1,024 of them a step of
 2,048 admits one or two; the workloads of this project admit 0.7 to 4 on average while 20 or more wait, those of long
-prompts below 1. With 320 it admits six, more than any of them. Two of vLLM's schedulers take the same steps: one with
-the plugin, as a server has it; the other as it ships, its queue laid out beforehand as the policy had it. So the
-difference between their times is all that ordering adds, the cache's log included. Runs with vLLM's Python
-(`make vllm-env`); times are those of this machine.
+prompts below 1. With 320 it admits six, more than any of them. Two of vLLM's schedulers take the same steps in
+turns of twenty, each alone meanwhile as in a server: one with the plugin; the other as it ships, its queue laid out
+beforehand as the policy had it. So the difference between their times is all that ordering adds, the cache's log
+included. Runs with vLLM's Python (`make vllm-env`); times are those of this machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,9 @@ DOCUMENTS = 18  # of which the cache holds all but a few
 PROMPT_BLOCKS = 640  # so 10,240 tokens
 PREFILL_NS_PER_TOKEN = 130_000
 STEP_NS = 270_000_000
-WARM_UP_STEPS = 60
+STEPS_A_TURN = 20
+COUNTED = 16  # of these; in the first ones a scheduler finds the processor's caches full of the other's
+WARM_UP_TURNS = 3
 clock_ns = time.perf_counter_ns
 
 
@@ -115,7 +117,8 @@ class PluginEngine(TimedEngine):
         self._policy_name = policy
         super().__init__()
         self.order_ns = 0
-        self.tried: list[str] = []
+        self.tried: list[str] = []  # in the latest step
+        self.changed_blocks = 0  # stored or evicted in it
         self.ordering = self.scheduler.ordering
         self.ordering.before_step = self._timed(self.ordering.before_step)
         self.ordering.after_step = self._timed(self.ordering.after_step)
@@ -129,8 +132,12 @@ class PluginEngine(TimedEngine):
     def schedule(self, now_ns: int) -> Step:
         """Let the plugin see the virtual time, of which requests have their arrivals."""
         self.tried = []
+        cached_before = len(self.scheduler.cache_log)
         with mock.patch.object(clock, "time_ns", lambda: now_ns):
-            return super().schedule(now_ns)
+            step = super().schedule(now_ns)
+        evicted = len(self.scheduler.cache_log.evicted)
+        self.changed_blocks = len(self.scheduler.cache_log) - cached_before + 2 * evicted
+        return step
 
     def _timed(self, function: Callable[..., None]) -> Callable[..., None]:
         def timed(*arguments: Any) -> None:
@@ -151,47 +158,90 @@ class PluginEngine(TimedEngine):
             yield request
 
 
-class Pair:
-    """The two schedulers, and the requests that both are given."""
+class Queue:
+    """One scheduler, in which as many requests wait after a step as before."""
 
-    def __init__(self, policy: str, waiting: int, new_tokens: int, seed: int) -> None:
-        self.ordered = PluginEngine(policy)
-        self.plain = TimedEngine()
-        self.prompts = Prompts(new_tokens // LIMITS.block_tokens, seed)
-        self.now_ns = 0
+    def __init__(self, engine: TimedEngine, waiting: int, new_tokens: int, seed: int) -> None:
+        self.engine = engine
+        self._prompts = Prompts(new_tokens // LIMITS.block_tokens, seed)
+        self._now_ns = 0
         for _ in range(waiting):
             self._submit()
 
-    def step(self) -> tuple[Step, int]:
-        """Take one step with both; return it, and how many blocks changed. As many wait afterwards as before."""
-        cached_before = len(self.ordered.scheduler.cache_log)
-        step = self.ordered.schedule(self.now_ns)
-        evicted = len(self.ordered.scheduler.cache_log.evicted)
-        stored = len(self.ordered.scheduler.cache_log) - cached_before + evicted
-        self.plain.lay_out(self.ordered.tried)
-        same = self.plain.schedule(self.now_ns)
-        assert [(one.request.request_id, one.new_tokens) for one in step.chunks] == [
-            (one.request.request_id, one.new_tokens) for one in same.chunks
-        ], "both schedulers take the same step"
-        self.now_ns += STEP_NS
-        self.ordered.complete(step, self.now_ns)
-        self.plain.complete(same, self.now_ns)
+    def step(self) -> Step:
+        """Take a step, and let as many requests come as it admits."""
+        step = self.engine.schedule(self._now_ns)
+        self._now_ns += STEP_NS
+        self.engine.complete(step, self._now_ns)
         for _ in step.admitted:
             self._submit()
-        return step, stored + evicted
+        return step
 
     def walk_ns(self) -> int:
         """Return the time to look every waiting request's hit up, as vLLM does when it tries one."""
-        requests, look_up = self.ordered.scheduler.requests, self.ordered.scheduler.kv_cache_manager.get_computed_blocks
-        waiting = [requests[str(one.request_id)] for one in self.ordered.waiting.requests]
+        requests, look_up = self.engine.scheduler.requests, self.engine.scheduler.kv_cache_manager.get_computed_blocks
+        waiting = [requests[str(one.request_id)] for one in self.engine.waiting.requests]
         begun_ns = clock_ns()
         for request in waiting:
             look_up(request)
         return clock_ns() - begun_ns
 
     def _submit(self) -> None:
-        for engine, request in zip((self.ordered, self.plain), self.prompts.next(self.now_ns), strict=True):
-            engine.submit(request)
+        self.engine.submit(self._prompts.next(self._now_ns))
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One step, with both schedulers."""
+
+    order_us: float
+    ordered_us: float  # the whole step with the plugin
+    plain_us: float
+    admitted: int
+    changed_blocks: int
+
+    @property
+    def added_us(self) -> float:
+        """What ordering adds to the step."""
+        return self.ordered_us - self.plain_us
+
+
+class Pair:
+    """The two schedulers, which take the same steps."""
+
+    def __init__(self, policy: str, waiting: int, new_tokens: int, seed: int) -> None:
+        self._plugin, self._plain = PluginEngine(policy), TimedEngine()
+        self.ordered, self._as_it_ships = (
+            Queue(engine, waiting, new_tokens, seed) for engine in (self._plugin, self._plain)
+        )
+
+    def turn(self) -> list[Timed]:
+        """Take some steps with the plugin, then the same ones without."""
+        taken = [self._ordered_step() for _ in range(STEPS_A_TURN)]
+        return [replace(timed, plain_us=self._plain_us(tried, tokens)) for timed, tried, tokens in taken]
+
+    def check(self) -> None:
+        """Make sure that what was timed is the ordering, and nothing that stood in for it."""
+        ordering = self._plugin.ordering
+        assert ordering.hits_are_indexed, "the index served to the end"
+        assert not ordering.counts.fallbacks, "the policy's order served to the end"
+
+    def _ordered_step(self) -> tuple[Timed, list[str], list[tuple[int, int]]]:
+        plugin = self._plugin
+        order_ns, step_ns = plugin.order_ns, plugin.step_ns
+        step = self.ordered.step()
+        order_us, step_us = (plugin.order_ns - order_ns) / 1000, (plugin.step_ns - step_ns) / 1000
+        return Timed(order_us, step_us, 0, len(step.admitted), plugin.changed_blocks), plugin.tried, tokens_of(step)
+
+    def _plain_us(self, tried: list[str], tokens: list[tuple[int, int]]) -> float:
+        self._plain.lay_out(tried)
+        step_ns = self._plain.step_ns
+        assert tokens_of(self._as_it_ships.step()) == tokens, "both schedulers take the same step"
+        return (self._plain.step_ns - step_ns) / 1000
+
+
+def tokens_of(step: Step) -> list[tuple[int, int]]:
+    return [(one.request.request_id, one.new_tokens) for one in step.chunks]
 
 
 class Prompts:
@@ -202,18 +252,15 @@ class Prompts:
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._asked = 0
 
-    def next(self, now_ns: int) -> tuple[Request, Request]:
-        """Return the same new request twice."""
+    def next(self, now_ns: int) -> Request:
+        """Return a new request."""
         document = int(DOCUMENTS * self._rng.random() ** 2)
         number = self._asked
         self._asked += 1
         shared, own = self._document_blocks, DOCUMENTS * PROMPT_BLOCKS + number * self._question_blocks
         chain = [*range(document * shared, (document + 1) * shared), *range(own, own + self._question_blocks)]
         tokens = len(chain) * LIMITS.block_tokens
-        one, other = (
-            Request(number, now_ns, tokens, 1, list(chain), prefill_ns(tokens, 0), document) for _ in range(2)
-        )
-        return one, other
+        return Request(number, now_ns, tokens, 1, chain, prefill_ns(tokens, 0), document)
 
 
 def prefill_ns(n_tokens: int, hit_tokens: int) -> int:
@@ -221,12 +268,27 @@ def prefill_ns(n_tokens: int, hit_tokens: int) -> int:
 
 
 def measure(policy: str, waiting: int, new_tokens: int, steps: int, walks: int, seed: int) -> Cost:
-    """Take steps in pairs and time both sides of each."""
+    """Take steps with both schedulers, in turns, and time them."""
     pair = Pair(policy, waiting, new_tokens, seed)
-    for _ in range(WARM_UP_STEPS):
-        pair.step()
+    for _ in range(WARM_UP_TURNS):
+        pair.turn()
     with _frozen():
-        return _measured(pair, policy, waiting, new_tokens, steps, walks)
+        times = [one for _ in range(-(-steps // COUNTED)) for one in pair.turn()[-COUNTED:]][:steps]
+        walk_us = statistics.median(pair.ordered.walk_ns() / 1000 for _ in range(walks))
+    pair.check()
+    order_us, added_us = ([getattr(one, name) for one in times] for name in ("order_us", "added_us"))
+    return Cost(
+        policy,
+        waiting,
+        new_tokens,
+        steps,
+        *(round(figure, 1) for us in (order_us, added_us) for figure in (statistics.median(us), p90(us))),
+        schedule_us=round(statistics.median(one.plain_us for one in times), 1),
+        walk_us=round(walk_us, 1),
+        walk_per_order=round(walk_us / statistics.median(order_us)),
+        admitted=round(statistics.mean(one.admitted for one in times), 1),
+        changed_blocks=round(statistics.mean(one.changed_blocks for one in times), 1),
+    )
 
 
 @contextmanager
@@ -241,35 +303,6 @@ def _frozen() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _measured(pair: Pair, policy: str, waiting: int, new_tokens: int, steps: int, walks: int) -> Cost:
-    order_us, added_us, plain_us, admitted, changed = [], [], [], [], []
-    for _ in range(steps):
-        before_ns = pair.ordered.order_ns, pair.ordered.step_ns, pair.plain.step_ns
-        step, changed_blocks = pair.step()
-        after_ns = pair.ordered.order_ns, pair.ordered.step_ns, pair.plain.step_ns
-        order_ns, step_ns, own_ns = (after - before for after, before in zip(after_ns, before_ns, strict=True))
-        order_us.append(order_ns / 1000)
-        added_us.append((step_ns - own_ns) / 1000)
-        plain_us.append(own_ns / 1000)
-        admitted.append(len(step.admitted))
-        changed.append(changed_blocks)
-    assert pair.ordered.ordering.hits_are_indexed, "the index served to the end"
-    assert not pair.ordered.ordering.counts.fallbacks, "the policy's order served to the end"
-    walk_us = statistics.median(pair.walk_ns() / 1000 for _ in range(walks))
-    return Cost(
-        policy,
-        waiting,
-        new_tokens,
-        steps,
-        *(round(figure, 1) for times in (order_us, added_us) for figure in (statistics.median(times), p90(times))),
-        schedule_us=round(statistics.median(plain_us), 1),
-        walk_us=round(walk_us, 1),
-        walk_per_order=round(walk_us / statistics.median(order_us)),
-        admitted=round(statistics.mean(admitted), 1),
-        changed_blocks=round(statistics.mean(changed), 1),
-    )
 
 
 def p90(times: list[float]) -> float:
