@@ -77,7 +77,7 @@ Per step of vLLM {vllm}'s own scheduler, prompts of 10,240 tokens, {date}, {proc
 with exact hits and the upkeep of the reuse index included; what a whole step takes longer than vLLM's own; and looking
 up the hit of every waiting request as vLLM does. {speed} Medians over {steps} steps. Each request that comes and goes
 costs more than the queue's length does, so prompts with fewer tokens of their own, of which a step admits more, cost
-more."""
+more. Steps are taken in turns of twenty with the plugin and without; the first ones of a turn are not counted."""
 
 
 def page(document: dict[str, Any], ordering: dict[str, Any] | None, places: Places = KEPT) -> str:
