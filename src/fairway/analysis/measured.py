@@ -24,7 +24,8 @@ TOLERANCES = {"p50": 0.05, "p99": 0.10, HIT_RATE: 0.005}  # shares; the hit rate
 WARM_UP = "warm-up"
 _MOST_SLOWNESS = 100.0  # beyond, the profile is another device's
 _NS_PER_S = 1e9
-_REMEASURE = "delete it and run make measured, which measures it again"
+_MEASURE = "run make measured, which measures it again"
+_REMEASURE = f"delete it and {_MEASURE}"
 _COMPARE = "run make measured, which compares again"
 _ABOUT = ("device", "model", "versions")
 _NAMES = ("workload", "policy", "figure", "edited", "tolerance", "agrees", "difference", "difference_at_speed")
@@ -164,7 +165,7 @@ def _difference(figure: str, simulated: float, measured: float) -> float:
 
 def _facts(file: Path) -> dict[str, float]:
     """Return what is measured beyond the rows, the mean over the runs of a file; of tokens where several came."""
-    runs = read_table(file, frozenset({"runs"}), _REMEASURE)["runs"]
+    runs = read_table(file, frozenset({"runs"}), _MEASURE)["runs"]
     try:
         found = {
             OVERHEAD: fmean(run["lone_requests"]["overhead_ms"] for run in runs),
@@ -184,7 +185,7 @@ def _facts(file: Path) -> dict[str, float]:
 
 
 def _commits(file: Path) -> set[str]:
-    runs = read_table(file, frozenset({"runs"}), _REMEASURE)["runs"]
+    runs = read_table(file, frozenset({"runs"}), _MEASURE)["runs"]
     try:
         return {str(run["commit"]) for run in runs}
     except (KeyError, TypeError) as error:
@@ -193,7 +194,7 @@ def _commits(file: Path) -> set[str]:
 
 def measured_folders(file: Path) -> list[Path]:
     """Return the folders of measured rows that a list of scripts/measure.py names."""
-    folders = read_table(file, frozenset({"folders"}), _REMEASURE)["folders"]
+    folders = read_table(file, frozenset({"folders"}), _MEASURE)["folders"]
     if not isinstance(folders, list) or not folders or not all(isinstance(folder, str) for folder in folders):
         raise InputError("names no folders of measured rows", remedy=_REMEASURE, file=file)
     return [Path(folder) for folder in folders]
@@ -240,7 +241,7 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
 def about(measured: Sequence[Path]) -> dict[str, Any]:
     """Return on what folders of rows were measured, by the first, and the commits that they were measured at."""
     file, *_ = files = [folder / MEASUREMENT for folder in measured]
-    facts = read_table(file, frozenset(_ABOUT), _REMEASURE)
+    facts = read_table(file, frozenset(_ABOUT), _MEASURE)
     if not isinstance(facts["versions"], dict):
         raise InputError("versions are no table", remedy=_REMEASURE, file=file)
     return {**{key: facts[key] for key in _ABOUT}, "commits": sorted({one for file in files for one in _commits(file)})}

@@ -14,7 +14,8 @@ from fairway.analysis.tables import read_table
 from fairway.errors import InputError
 
 _WIDTH = 120
-_REMEASURE = "delete it and run make measured, which measures it again"
+_MEASURE = "run make measured, which measures it again"
+_REMEASURE = f"delete it and {_MEASURE}"
 _TOKENS = ("time between tokens p50, ms", "time between tokens p99, ms", "tokens a second")
 
 Table = Mapping[str, Any]
@@ -31,7 +32,7 @@ def refuse_edited(tables: Sequence[Table]) -> None:
 
 def read_measurement(file: Path) -> Table:
     """Read a measured profile for `measured_page`; `InputError` if it is missing, edited or not a measured one."""
-    profile = read_table(file, frozenset({"measurement"}), _REMEASURE)
+    profile = read_table(file, frozenset({"measurement"}), _MEASURE)
     try:
         _profile_words(profile)
         _settings_words(profile)

@@ -77,13 +77,16 @@ def read_table(
 
 
 def read_document(path: Path, keys: frozenset[str], remedy: str) -> Document:
-    """Read a JSON document that has ``keys``; InputError with ``remedy`` if it is missing or another one."""
+    """Read a JSON document that has ``keys``; InputError if it is missing, or another one.
+
+    ``remedy`` makes it anew; another one is to be deleted before.
+    """
     try:
         document = jsontext.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError("no such file", remedy=remedy, file=path) from error
     except (OSError, ValueError) as error:
-        raise InputError("not JSON", remedy=remedy, file=path) from error
+        raise InputError("not JSON", remedy=f"delete it and {remedy}", file=path) from error
     if not isinstance(document, dict) or not keys <= document.keys():
-        raise InputError(f"has not all of {', '.join(sorted(keys))}", remedy=remedy, file=path)
+        raise InputError(f"has not all of {', '.join(sorted(keys))}", remedy=f"delete it and {remedy}", file=path)
     return document
