@@ -18,7 +18,7 @@ import pytest
 from tests.slurm.cluster import submitted, write_commands
 from tests.workflow.conftest import checksums, not_made, run, tiny
 
-pytestmark = pytest.mark.xdist_group("dag")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.workflow.conftest import shell
 
-pytestmark = pytest.mark.xdist_group("dag")
+pytestmark = pytest.mark.xdist_group("commands")
 
 ZIP = "tests/workflow/test_dag.py::test_make_reproduce_in_a_download_without_git"
 CHECK = "tests/workflow/test_dag.py::test_make_check_names_an_edited_result"

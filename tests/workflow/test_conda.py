@@ -15,7 +15,7 @@ import pytest
 import yaml
 from tests.workflow.conftest import checksums, tiny
 
-pytestmark = pytest.mark.xdist_group("dag")
+pytestmark = pytest.mark.xdist_group("conda")
 
 Process = subprocess.CompletedProcess[str]
 # Real data and vLLM need pip and a network beside conda.

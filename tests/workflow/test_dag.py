@@ -24,7 +24,7 @@ from fairway.analysis.summary import PAGES_OF_A_RUN
 from fairway.errors import EXIT_BAD_INPUT
 from fairway.files import SEAL
 
-pytestmark = pytest.mark.xdist_group("dag")  # the tests of this mark share runs, which one process makes
+pytestmark = pytest.mark.xdist_group("dag")  # the tests of a file share runs, which one process makes
 
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]

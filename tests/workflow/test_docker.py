@@ -19,7 +19,7 @@ from snakemake.utils import update_config
 from tests.docker.engine import IN_NAMESPACE, PYTHON, has_namespaces, write_front_end
 from tests.workflow.conftest import checksums, not_made, run
 
-pytestmark = pytest.mark.xdist_group("dag")
+pytestmark = pytest.mark.xdist_group("docker")
 
 Process = subprocess.CompletedProcess[str]
 BUILD = "docker build -t fairway ."

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.workflow.conftest import checksums, environment, run, tiny
 
-pytestmark = pytest.mark.xdist_group("dag")
+pytestmark = pytest.mark.xdist_group("hard-conditions")
 
 Process = subprocess.CompletedProcess[str]
 Snakemake = Callable[..., Process]

@@ -15,7 +15,7 @@ import yaml
 from tests.sources.mirror import Mirror, serve
 from tests.workflow.conftest import Process, shell
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dag")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("long-commands")]
 
 TINY_BENCH = 'BENCH="--requests 400 --waiting 40 --repetitions 1 --sizes 1000 2000"'
 TINY_BENCH_ORDERING = 'BENCH_ORDERING="--waiting 8 --steps 9 --walks 1"'

@@ -16,7 +16,7 @@ from tests.workflow.conftest import tiny
 
 from made_by import UNKNOWN, made_by
 
-pytestmark = pytest.mark.xdist_group("dag")
+pytestmark = pytest.mark.xdist_group("report")
 
 CATEGORIES = ["1 Claims", "2 Tables", "3 Figures", "4 Paper, notebook, queue", "5 Provenance"]
 FAULTY = """\
