@@ -1,5 +1,7 @@
 # `make help` lists the targets. Paths are relative and tools run as `python -m`, so the folder may have nearly any name.
 
+# A folder's name is UTF-8 whatever the locale says; without this Python could make no environment in one such.
+export PYTHONUTF8 := 1
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
 CORES ?= all
@@ -51,9 +53,11 @@ ALONE = set -e; exec 9>.venv-lock; $(PYTHON) -c 'import fcntl; fcntl.flock(9, fc
 INSTALL = $(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes
 
 # Scripts run by hand find the package through a .pth file, as an editable install would leave.
+# A line in ASCII, since Python reads it in whatever encoding the locale has.
 define LINK_SOURCES
-import pathlib, sysconfig
-pathlib.Path(sysconfig.get_path("purelib"), "fairway.pth").write_text(f"{pathlib.Path('src').resolve()}\n", "utf-8")
+import os, pathlib, sysconfig
+line = f"import os, sys; sys.path.append(os.fsdecode({os.fsencode(pathlib.Path('src').resolve())!r}))\n"
+pathlib.Path(sysconfig.get_path("purelib"), "fairway.pth").write_text(line, "ascii")
 endef
 export LINK_SOURCES
 
@@ -88,8 +92,8 @@ report: $(RUN_STAMP) ## Make the HTML report of CONFIG's run anew, without runni
 	$(REPORT)
 
 check-start: # `snakemake --cores 0` would wait for ever, and a shell reads the names that pip puts into its scripts
-	@case '$(subst ','\'',$(CURDIR))' in *[\"\$$\`\\]*) \
-		echo 'error: the name of the folder has a double quote, dollar sign, backquote or backslash in it. Remedy: move' \
+	@case '$(subst ','\'',$(CURDIR))' in *[\"\$$\`\\:]*) \
+		echo 'error: the name of the folder has a double quote, dollar sign, backquote, backslash or colon in it. Remedy: move' \
 			'or rename it.' >&2; exit 2;; esac
 	@test -w . || { echo 'error: this folder cannot be written to. Remedy: copy it, or see "outputs elsewhere" in README.md.' \
 		>&2; exit 2; }
@@ -141,6 +145,7 @@ COMPARE = PYTHONPATH=src $(VENV_PYTHON) scripts/check_reference.py --summary res
 # A run ends in an error where a result was edited; its tables are there all the same, and the comparison names it.
 check: check-start $(RUN_STAMP) ## Run CONFIG and compare it with its reference in docs/reference; an error at any difference.
 	$(CHECK_CONFIG)
+	@test -f "docs/reference/$(basename $(notdir $(CONFIG)))/reference.json" || $(COMPARE)
 	$(RUN) || { $(UNLESS_REFUSED) $(RUN) --quiet all -- results/tables/summary.json && $(COMPARE); exit 1; }
 	$(COMPARE)
 

@@ -60,20 +60,20 @@ rule all:
         rules.tabulate_comparison.output,
         expand("results/tables/{name}.{kind}", name=EXTRA_TABLES, kind=["csv", "md", "json"]),
         rules.summarise.output,
-        rules.render_pages.output,
-        NOTEBOOK_FILES,
         vllm_tables(),
         claims=rules.answer_claims.output.json,
         tables=[
             *expand("results/tables/{name}.json", name=["metrics", "comparison", *EXTRA_TABLES, "summary"]),
             *[table for table in vllm_tables() if table.endswith(".json")],
+            rules.build_paper.output.facts,
         ],
         figures=[
             *expand("figures/{name}.{kind}", name=FIGURES, kind=["pdf", "svg"]),
             *QUEUE_PAGE,
             rules.build_paper.output.pdf,
+            *rules.render_pages.output,
+            *NOTEBOOK_FILES,
         ],
-        facts=rules.build_paper.output.facts,
     log:
         "logs/show_claims.log",
     conda:

@@ -15,14 +15,18 @@ def parse() -> argparse.Namespace:
     """Describe and read the command line."""
     parser = argparse.ArgumentParser(
         description="Print the claims table. Exit status 1 if a result it rests on was edited or is missing, "
-        "or a table or figure was edited."
+        "or a table, figure or page was edited."
     )
     parser.add_argument("--claims", type=Path, required=True, help="claims.json as answer_claims.py wrote it")
     parser.add_argument(
         "--tables", type=Path, nargs="*", default=[], help="other tables (JSON) whose pages are checked for edits, too"
     )
     parser.add_argument(
-        "--figures", type=Path, nargs="*", default=[], help="figures (PDF and SVG) that are checked for edits, too"
+        "--figures",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="figures, pages, notebooks: checked for edits, too",
     )
     return parser.parse_args()
 

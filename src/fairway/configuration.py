@@ -164,7 +164,7 @@ class _Faults:
         value = self._value(path)
         for source in reversed(self._files):
             # A value that another file or --config has replaced is not the faulty one; mappings are put together.
-            if path in source.lines and (isinstance(value, Mapping) or source.value(path) == value):
+            if path in source.lines and (isinstance(value, Mapping) or _is_same(source.value(path), value)):
                 return InputError(problem, remedy=remedy, file=source.file, line=source.lines[path])
         return InputError(problem, remedy=remedy, file=self._fallback(path))
 
@@ -184,6 +184,10 @@ class _Faults:
 
     def _fallback(self, path: KeyPath) -> Path | str:
         return "--config" if path or not self._files else self._files[-1].file
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or bool(one == other)  # not a number equals nothing, itself neither
 
 
 def _check_schema(values: Mapping[str, Any], schema_file: Path, faults: _Faults) -> None:

@@ -446,6 +446,12 @@ def test_a_slip_in_the_key_does_not_leave_the_settings_unread(key):
         PluginSettings.of({key: {"policy": "lpm"}})
 
 
+@pytest.mark.parametrize("flat", [{"policy": "lpm"}, {"shadow": True}, {"parameters": {}}])
+def test_settings_outside_the_key_are_not_left_unread(flat):
+    with pytest.raises(InputError, match=rf"is missing, and there is '{next(iter(flat))}' beside it. Remedy: give"):
+        PluginSettings.of(flat)
+
+
 def test_keys_of_other_plugins_are_theirs():
     assert PluginSettings.of({"railway": 1, "gateway": {}, "fair": 2}) == PluginSettings()
     assert PluginSettings.of({"fairwy": {}, "fairway": {"policy": "lpm"}}).policy == "lpm"

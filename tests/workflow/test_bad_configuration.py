@@ -33,6 +33,7 @@ BAD = {  # what is replaced in quick.yaml, by what: where the fault is said to b
         "did you mean 'a6000-llama-3.1-8b-modelled'?",
     ),
     "no number": ("2048", "many", "engine:", "engine.budget_tokens: 'many'", "config.schema.yaml"),
+    "not a number": ("2048", ".nan", "engine:", "engine.budget_tokens: nan", "config.schema.yaml"),
     "no integer": ("2048", "2048.0", "engine:", "engine.budget_tokens: 2048.0", "config.schema.yaml"),
     "no seeds": ("count: 5", "count: 0", "seeds:", "seeds.count: 0", "config.schema.yaml"),
     "twice": ("- klpm-4\n", "- lpm\n", "policies:", "policies", "config.schema.yaml"),

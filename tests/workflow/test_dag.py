@@ -119,6 +119,7 @@ def test_make_check_says_where_no_reference_is_kept(killed: Killed) -> None:
     refused = shell(killed.folder, "make check CONFIG=config/tiny.yaml CORES=2")
     assert refused.returncode == 2
     assert "no reference of config/tiny.yaml is kept here" in refused.stdout
+    assert "Building DAG" not in refused.stdout, "before anything is run, or written over another run's tables"
 
 
 def test_a_run_has_the_tables_that_are_compared_with_its_reference(plain: Path) -> None:
@@ -289,6 +290,30 @@ def test_an_edited_result_flips_its_claim_and_is_told_with_status_1_until_it_is_
     assert checksums(again) == checksums(plain)
 
 
+def test_an_edited_page_or_notebook_is_told_until_it_is_deleted(
+    again: Path, plain: Path, root: Path, snakemake: Snakemake
+) -> None:
+    report, notebooks = "results/report", "results/notebooks"
+    edited = [f"{report}/overview.html", f"{report}/claims.html", f"{notebooks}/explore.html"]
+    edited += [f"{notebooks}/explore.ipynb", "results/paper/facts.json"]
+    for name in edited:
+        text = (again / name).read_text(encoding="utf-8")
+        (again / name).write_text(text.replace("lpm", "lqm"), encoding="utf-8")
+        assert "lqm" in (again / name).read_text(encoding="utf-8")
+    pages, facts = edited[:-1], edited[-1]
+    refused = snakemake(again, "--cores", "1", *tiny(root))
+    assert refused.returncode == 1
+    assert f"{facts}: was edited after it was written" in refused.stdout
+    (again / facts).unlink()
+    told = snakemake(again, "--cores", "1", *tiny(root))
+    assert told.returncode == 1, told.stdout
+    assert all(f"EDITED after it was written: {name}" in told.stdout for name in pages), told.stdout
+    for name in pages:
+        (again / name).unlink()
+    assert snakemake(again, "--cores", "1", *tiny(root)).returncode == 0
+    assert checksums(again) == checksums(plain)
+
+
 def test_changed_resamples_redo_what_has_intervals_alone(again: Path, root: Path, snakemake: Snakemake) -> None:
     more = again / "more.yaml"  # --config would hand the number on as a text
     more.write_text("bootstrap: {resamples: 100}\n", encoding="utf-8")
@@ -306,6 +331,9 @@ def test_two_runs_in_one_folder_are_refused(again: Path, root: Path, snakemake: 
 
 @pytest.mark.parametrize("target", ["reproduce", "check"])
 def test_make_leaves_a_folder_alone_that_another_run_is_writing(target: str, killed: Killed) -> None:
+    kept = killed.folder / "docs/reference/tiny/reference.json"  # without one `make check` would not even begin
+    kept.parent.mkdir()
+    kept.write_text("{}", encoding="utf-8")
     report = killed.folder / "results/report.html"
     before = report.stat().st_mtime_ns if report.exists() else None
     with (killed.folder / ".snakemake/fairway.lock").open("w", encoding="utf-8") as lock:
@@ -314,6 +342,7 @@ def test_make_leaves_a_folder_alone_that_another_run_is_writing(target: str, kil
     assert refused.returncode == 2
     assert refused.stdout.count("error: another run is at work in this folder") == 1
     assert (report.stat().st_mtime_ns if report.exists() else None) == before
+    shutil.rmtree(kept.parent)
 
 
 def test_make_says_once_that_there_is_no_tokenizer(unzipped: Path, root: Path) -> None:

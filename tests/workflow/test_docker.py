@@ -80,7 +80,7 @@ def test_the_image_has_the_environment_and_the_sources_alone(docker: Path, downl
     image = docker / "images/fairway/root"
     made = image / FOLDER
     (link,) = made.glob(".venv/lib/python*/site-packages/fairway.pth")
-    assert link.read_text(encoding="utf-8") == f"/{FOLDER}/src\n"
+    assert f"os.fsdecode(b'/{FOLDER}/src')" in link.read_text(encoding="ascii")
     assert (made / ".venv/.installed-run").stat().st_mtime > (made / "requirements/run.lock").stat().st_mtime
     there = {path.relative_to(made).as_posix() for path in made.rglob("*") if ".venv" not in path.parts}
     expected = {path.relative_to(download).as_posix() for path in download.rglob("*")}

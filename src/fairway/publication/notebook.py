@@ -9,15 +9,16 @@ from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from pygments.formatters import HtmlFormatter
 
+from fairway.analysis.figures.seal import notebook_seal, write_page
 from fairway.errors import InputError
-from fairway.files import write_text
+from fairway.files import SEAL, write_text
 from fairway.publication.pages import html_page
 
 _JOB = "snakemake-job-properties"  # tag of the cell that Snakemake puts in front; it names folders of this machine
 
 
 def publish(executed: Path, notebook: Path, page: Path) -> None:
-    """Write an executed notebook without what differs from run to run, and the same as HTML that needs no network.
+    """Write an executed notebook, sealed, without what differs from run to run, and as HTML that needs no network.
 
     Raises:
         InputError: the file is no notebook.
@@ -28,10 +29,11 @@ def publish(executed: Path, notebook: Path, page: Path) -> None:
         raise InputError(
             "no notebook", remedy="delete it and run the workflow, which makes it again", file=executed
         ) from error
+    cleaned.metadata[SEAL] = notebook_seal(cleaned)
     write_text(notebook, nbformat.writes(cleaned) + "\n")
     # Other templates load scripts from the network.
     body, _ = HTMLExporter(template_name="basic", exclude_anchor_links=True).from_notebook_node(cleaned)
-    write_text(page, html_page("One run, step by step", body, HtmlFormatter().get_style_defs(".highlight")))
+    write_page(page, html_page("One run, step by step", body, HtmlFormatter().get_style_defs(".highlight")))
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:

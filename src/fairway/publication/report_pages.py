@@ -9,9 +9,10 @@ from pathlib import Path
 from fairway.analysis import markdown
 from fairway.analysis.blocks import blocks_of, to_html
 from fairway.analysis.claims_table import head_lines, readers_table
+from fairway.analysis.figures.seal import write_page
 from fairway.analysis.summary import pages, read_summary
 from fairway.analysis.tables import Document
-from fairway.files import sha256, write_text
+from fairway.files import sha256
 from fairway.publication.pages import html_page
 from fairway.publication.setting import read_calibrations
 
@@ -21,7 +22,7 @@ _LIBRARIES = ("matplotlib", "numpy", "pandas", "pyarrow", "seaborn", "typst")
 
 
 def write_report_pages(summary_file: Path, calibrations: Iterable[Path], files: Sequence[Path], folder: Path) -> None:
-    """Write ``<table>.html`` of every table, ``provenance.html``, and ``overview.html`` without a head.
+    """Write ``<table>.html`` of every table, ``provenance.html``, and ``overview.html`` without a head; all sealed.
 
     ``files`` are settings of the run, such as configurations, whose checksums the provenance names.
 
@@ -32,9 +33,9 @@ def write_report_pages(summary_file: Path, calibrations: Iterable[Path], files: 
     rests_on = provenance_markdown(summary["claims"], read_calibrations(calibrations), files)
     for name, page in {**pages(summary), PROVENANCE: rests_on}.items():
         body = f"<h1>{name}</h1>\n{to_html(blocks_of(page))}"
-        write_text(folder / f"{name}.html", html_page(name, body))
+        write_page(folder / f"{name}.html", html_page(name, body))
     claims = "\n\n".join([*head_lines(summary["claims"]), readers_table(summary["claims"])])
-    write_text(folder / OVERVIEW, f'<div class="claims">\n{to_html(blocks_of(claims))}\n</div>\n')
+    write_page(folder / OVERVIEW, f'<div class="claims">\n{to_html(blocks_of(claims))}\n</div>\n')
 
 
 def provenance_markdown(claims: Document, calibrations: Mapping[str, Sequence[Document]], files: Sequence[Path]) -> str:

@@ -64,6 +64,9 @@ class PluginSettings:
         slips = [] if KEY in others else [key for key in map(str, others) if _is_a_slip(key)]
         if slips:
             _refuse(f"is missing, and there is {slips[0]!r}", "write it as " + KEY)
+        outside = [name for name in known if KEY not in others and name in others]
+        if outside:
+            _refuse(f"is missing, and there is {outside[0]!r} beside it", f'give {{"{KEY}": {{"{outside[0]}": ...}}}}')
         if not isinstance(found, Mapping):
             _refuse(f"is {found!r}", f"give an object with some of {', '.join(known)}")
         unknown = sorted(set(found) - set(known))
