@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import nbformat
@@ -29,7 +30,7 @@ def publish(executed: Path, notebook: Path, page: Path) -> None:
         raise InputError(
             "no notebook", remedy="delete it and run the workflow, which makes it again", file=executed
         ) from error
-    cleaned.metadata[SEAL] = notebook_seal(cleaned)
+    cleaned.metadata[SEAL] = notebook_seal(json.loads(nbformat.writes(cleaned)))  # as it stands in the file
     write_text(notebook, nbformat.writes(cleaned) + "\n")
     # Other templates load scripts from the network.
     body, _ = HTMLExporter(template_name="basic", exclude_anchor_links=True).from_notebook_node(cleaned)
