@@ -1,6 +1,5 @@
 """A profile taken of an engine whose step times are known comes out as they are."""
 
-import json
 import random
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import pytest
 from fairway.analysis.figures import profile_residuals
 from fairway.engine import Limits
 from fairway.errors import InputError
+from fairway.files import write_sealed
 from fairway.measuring import fit, profile_stage
 from fairway.measuring.fit import Sample, least_squares_from_zero, split
 from fairway.measuring.plan import CPU_GRID, GPU_GRID, REFERENCE, Grid, checks, fitting, order, points
@@ -57,7 +57,7 @@ def test_exact_times_come_back(tmp_path):
         assert row["residual_share"] == pytest.approx(0, abs=0.02)
     assert document["measurement"]["drift"]["ratio"] == 1
     file = tmp_path / "profile.json"
-    file.write_text(json.dumps(document))
+    write_sealed(file, document)
     profile = load_profile(file)
     assert profile.evidence == "measured"
     # Between the points of the grid, and beyond them.

@@ -274,6 +274,6 @@ def test_make_preflight_says_what_a_python_with_vllm_finds(checkout: Path, root:
         end = pytest.fail if os.environ.get("FAIRWAY_REQUIRE_VLLM") else pytest.skip
         end("there is no .venv-vllm: make vllm-env")
     done = preflight(checkout, root / ".venv-vllm/bin/python")
-    assert re.search(r"^ok +versions: .*0\.32\.0", done.stdout, flags=re.MULTILINE)
+    assert re.search(r"^ok +versions: the tested vLLM", done.stdout, flags=re.MULTILINE)
     too_little = re.findall(r"^FAILED +(\w+)", done.stdout, flags=re.MULTILINE)  # memory or disk, on a small machine
     assert done.returncode == (2 if too_little else 0), done.stdout
