@@ -66,7 +66,7 @@ UNLESS_REFUSED = status=$$?; [ $$status -ne 2 ] || exit 2;
 
 # Each job's times go into the report, so it is made after the run, and differs from run to run. Snakemake would say which
 # files it has no times of, or with --quiet all nothing, errors included.
-export NO_REPORT = error: no report was made; logs/report.log says more. Remedy: `make reproduce` with the same CONFIG comes first.
+export NO_REPORT = error: no report was made; logs/report.log says more. Remedy: a run of the same CONFIG that gets through comes first (make reproduce).
 REPORT = ( mkdir -p logs && $(VENV_PYTHON) -m snakemake --cores 1 --configfile "$(CONFIG)" --report results/report.html \
 	> logs/report.log 2>&1 || { tail -n 5 logs/report.log >&2; echo "$$NO_REPORT" >&2; exit 1; } )
 
