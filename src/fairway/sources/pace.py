@@ -33,7 +33,7 @@ class Pace:
 
     A turn lasts until the answer's first bytes are there, and the next one begins ``1 / requests_per_s`` later. So the
     service saw any two requests at least that far apart, however long they were on their way. A killed process gives
-    its turn back.
+    its turn back, and the next one begins that much later as well.
     """
 
     def __init__(self, service: str, agent: str, requests_per_s: float) -> None:
@@ -53,11 +53,15 @@ class Pace:
             state = self._read(handle)
             self._refuse_blocked(state)
             time.sleep(max(0.0, state.next_s - time.time()))
+            self._space(handle, state)  # whoever is killed in its turn may have asked already
             try:
                 yield
             finally:
-                state.next_s = time.time() + self._interval_s
-                _write(handle, state)
+                self._space(handle, state)
+
+    def _space(self, handle: int, state: _State) -> None:
+        state.next_s = time.time() + self._interval_s
+        _write(handle, state)
 
     def pause(self, seconds: float) -> None:
         """Let no process ask for so long, as the service wished."""
